@@ -99,7 +99,8 @@ function stepsOf({ kind, revision, deletions, creations, updates, brokenPods }: 
     ...(revision?.write === "create" ? [`create revision ${revision.update.name}`] : []),
     ...deletions.map(({ name }) => `delete ${type} ${name}`),
     ...creations.map(
-      ({ subset, replicas }) => `create ${type} of subset ${subset.name}, ${counted(replicas, "pod")}`,
+      ({ target: { subset, replicas } }) =>
+        `create ${type} of subset ${subset.name}, ${counted(replicas, "pod")}`,
     ),
     ...updates.map(({ child, target: { replicas, partition } }) => {
       const kept = partition === 0 ? "" : `, ${partition} of them at the old revision`;
@@ -110,13 +111,18 @@ function stepsOf({ kind, revision, deletions, creations, updates, brokenPods }: 
 }
 
 function waitingOf(
-  { kind, problem, status }: UnitedPlan,
+  { kind, problem, unpatched, status }: UnitedPlan,
   children: readonly SubsetWorkload[],
 ): Forecast["waiting"] {
   if (problem !== undefined) {
     const until = "the numbers of the subsets and spec.replicas agree";
     return [{ reason: "Allocation", message: `no subset is changed: ${problem}`, until }];
   }
+  const refused = unpatched.map(({ target: { subset }, message }) => ({
+    reason: "Patch",
+    message: `subset ${subset.name} is not changed: ${message}`,
+    until: "its patch can be applied to the pod template",
+  }));
   const subsets = status?.subsetStatuses ?? [];
   const unready = subsets.flatMap(({ name = "", replicas = 0, readyReplicas = 0 }) => {
     const child = children.find(({ labels }) => labels[subsetLabel] === name);
@@ -138,5 +144,7 @@ function waitingOf(
     until: "the partitions of the subsets are lowered",
   };
   const { replicas = 0, updatedReplicas = 0 } = status ?? {};
-  return kept === 0 || updatedReplicas >= replicas ? unready : [...unready, partition];
+  return kept === 0 || updatedReplicas >= replicas
+    ? [...refused, ...unready]
+    : [...refused, ...unready, partition];
 }

@@ -30,6 +30,10 @@ export interface CreateEffect extends WriteTarget {
    * because the answer to an earlier creation may have been lost.
    */
   readonly owned?: true;
+  /** One that exists already is taken for created, whoever controls it: what it holds counts in the next pass. */
+  readonly orExisting?: true;
+  /** Members of the body as JSON text, where their very bytes are part of the API. */
+  readonly texts?: Readonly<Record<string, string>>;
 }
 
 export interface PatchEffect extends WriteTarget {

@@ -4,13 +4,17 @@ import { type Client, KubeError } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import type { WriteEffect } from "../plan/effects.ts";
 import { ownerKey, ownersOf } from "../plan/owners.ts";
 import { imageListPullJobResource, imagePullJobResource } from "../plan/resources.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { Children } from "./children.ts";
+import { Executor } from "./executor/executor.ts";
 
-const options = {};
-const owner = { namespace: "d", uid: "list" };
+const owner = { key: "d/images", uid: "list", about: undefined, flow: "list" };
+const target = { resource: "jobs", namespace: "d", name: "one" };
+const creation: WriteEffect = { ...target, type: "create", body: {}, owned: true };
+const deletion: WriteEffect = { ...target, type: "delete", uid: "child", cascade: true };
 const reference = ownerReference("ImageListPullJob", "images", "list");
 
 const job = (uid: string, ownerReferences = [reference], resourceVersion = "1"): ImagePullJob => ({
@@ -19,19 +23,20 @@ const job = (uid: string, ownerReferences = [reference], resourceVersion = "1"):
 });
 
 /** Children before a server that refuses writes and has `stored` under their name. */
-function scene(creation: KubeError, stored = job("child"), deletion = creation) {
+function scene(refusal: KubeError, stored = job("child"), refusalToDelete = refusal) {
   const client: Client = {
     ...fakeServer().client,
-    create: () => Promise.reject(creation),
+    create: () => Promise.reject(refusal),
     get: async (resource) => resource.codec.decode(Buffer.from(JSON.stringify(stored)), "application/json"),
-    delete: () => Promise.reject(deletion),
+    delete: () => Promise.reject(refusalToDelete),
   };
   const deps = kindDeps(imageListPullJobResource, client, testClock());
   const children = new Children(deps, "ImageListPullJob", imagePullJobResource, ownersOf);
+  const executor = new Executor(deps, { jobs: children.writable() });
   return {
-    children,
+    write: (effect: WriteEffect) => executor.carryOut(owner, effect, new Map()),
     queue: deps.queue,
-    of: () => Array.from(children.of(ownerKey(owner.namespace, owner.uid)), ownersOf),
+    of: () => Array.from(children.of(ownerKey("d", owner.uid)), ownersOf),
   };
 }
 
@@ -41,9 +46,9 @@ t.test(
   "a creation whose answer was lost, or that was made before, is found and enqueues its owner",
   async (t) => {
     for (const refusal of [taken, new KubeError("Timeout", "no answer", { ambiguous: true })]) {
-      const { children, of, queue } = scene(refusal);
+      const { write, of, queue } = scene(refusal);
       t.same(of(), []);
-      await children.create(owner, "one", {}, options);
+      await write(creation);
       t.same(of(), [[reference]]);
       t.equal(await queue.next(), "d/images");
       queue.stop();
@@ -59,21 +64,21 @@ t.test("what somebody else has under the name is no child", async (t) => {
     { ...reference, controller: false },
   ];
   for (const other of others) {
-    const { children, of } = scene(taken, job("child", [other]));
-    await t.rejects(children.create(owner, "one", {}, options), taken);
+    const { write, of } = scene(taken, job("child", [other]));
+    await t.rejects(write(creation), taken);
     t.same(of(), []);
   }
-  const { children } = scene(new KubeError("Forbidden", "quota", { status: 403 }));
-  await t.rejects(children.create(owner, "one", {}, options), { code: "Forbidden" });
+  const { write } = scene(new KubeError("Forbidden", "quota", { status: 403 }));
+  await t.rejects(write(creation), { code: "Forbidden" });
 });
 
 t.test("one that is gone, or has another in its place, counts as deleted", async (t) => {
   for (const code of ["NotFound", "Conflict", "Forbidden"] as const) {
-    const { children, of } = scene(taken, job("child"), new KubeError(code, code));
-    await children.create(owner, "one", {}, options);
-    const deletion = children.delete(owner, "one", "child", options);
-    if (code === "Forbidden") await t.rejects(deletion, { code });
-    else await deletion;
+    const { write, of } = scene(taken, job("child"), new KubeError(code, code));
+    await write(creation);
+    const deleted = write(deletion);
+    if (code === "Forbidden") await t.rejects(deleted, { code });
+    else await deleted;
     t.equal(of().length, code === "Forbidden" ? 1 : 0);
   }
 });

@@ -1,6 +1,5 @@
 /** A UnitedDeployment with its workloads and pods, whose controllers are as fast as a test wants. For tests. */
 
-import { childManifest, type SubsetTarget } from "../../controller/kinds/united_deployment/child_manifest.ts";
 import { UnitedIndex } from "../../controller/kinds/united_deployment/classify.ts";
 import {
   PATCH_ANNOTATION,
@@ -8,7 +7,11 @@ import {
   REVISION_LABEL,
   SUBSET_LABEL,
 } from "../../controller/kinds/united_deployment/names.ts";
-import { planUnitedDeployment, type UnitedPlan } from "../../controller/kinds/united_deployment/plan.ts";
+import {
+  planUnitedDeployment,
+  type SubsetChange,
+  type UnitedPlan,
+} from "../../controller/kinds/united_deployment/plan.ts";
 import {
   type SubsetWorkload,
   type WorkloadKind,
@@ -102,8 +105,8 @@ export class UnitedModel {
     if (kind === undefined || revision === undefined) return plan;
     this.#writeRevision(plan);
     this.children = this.children.filter((child) => !plan.deletions.includes(child));
-    for (const target of plan.creations) this.children.push(this.#made(kind, target));
-    for (const { child, target } of plan.updates) this.#replace(child, this.#made(kind, target, child));
+    for (const creation of plan.creations) this.children.push(this.#made(kind, creation));
+    for (const update of plan.updates) this.#replace(update.child, this.#made(kind, update, update.child));
     const gone = new Set(plan.brokenPods);
     const labels = new Map(plan.labels.map(({ pod, reserved }) => [pod, String(reserved)]));
     this.pods = this.pods.flatMap((pod) => {
@@ -168,8 +171,8 @@ export class UnitedModel {
       this.revisions = this.revisions.map((each) => (each.name === update.name ? stored : each));
   }
 
-  #made(kind: WorkloadKind, target: SubsetTarget, before?: SubsetWorkload): SubsetWorkload {
-    const { labels, annotations, spec } = childManifest(this.object, kind, target);
+  #made(kind: WorkloadKind, { target, manifest }: SubsetChange, before?: SubsetWorkload): SubsetWorkload {
+    const { labels, annotations, spec } = manifest;
     const name = before?.name ?? `web-${target.subset.name}-${this.#count++}`;
     const metadata: JsonObject = {
       namespace: "ns",

@@ -7,7 +7,7 @@ import {
   type UnitedDeployment,
   type UnitedDeploymentStatus,
 } from "../../../crds/index.ts";
-import { timeOf } from "../../../kube/core/index.ts";
+import { PatchError, timeOf } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import {
@@ -17,7 +17,13 @@ import {
   surplusRevisions,
 } from "../../rollout/revisions/revisions.ts";
 import { type Allocation, allocate } from "./allocation.ts";
-import { patchText, type SubsetTarget, samePatch } from "./child_manifest.ts";
+import {
+  type ChildManifest,
+  childManifest,
+  patchText,
+  type SubsetTarget,
+  samePatch,
+} from "./child_manifest.ts";
 import { podsByWorkload, type SubsetPods, type UnitedIndex } from "./classify.ts";
 import { REVISION_LABEL, SUBSET_LABEL } from "./names.ts";
 import type { PlannedSubset } from "./planned_subset.ts";
@@ -43,7 +49,7 @@ export interface UnitedSeen {
   readonly revisions: readonly ControllerRevision[];
   /** The data of a revision that is somebody else's, by its name. */
   taken(name: string): string | undefined;
-  /** What went wrong with the writes of the pass before; empty: nothing. */
+  /** What the server refused in the pass before; empty: nothing. */
   readonly failure: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -57,8 +63,10 @@ export interface UnitedPlan {
   /** More than one of a subset, of no subset, of another kind: in the order of deletion. */
   readonly deletions: readonly SubsetWorkload[];
   /** Sorted by name. */
-  readonly creations: readonly SubsetTarget[];
-  readonly updates: readonly { readonly child: SubsetWorkload; readonly target: SubsetTarget }[];
+  readonly creations: readonly SubsetChange[];
+  readonly updates: readonly (SubsetChange & { readonly child: SubsetWorkload })[];
+  /** Subsets that stay as they are, because their patch cannot be applied. */
+  readonly unpatched: readonly UnpatchedSubset[];
   /** Old pods that keep their set from going on. */
   readonly brokenPods: readonly Pod[];
   readonly labels: Schedulability["labels"];
@@ -70,6 +78,19 @@ export interface UnitedPlan {
   readonly requeueAfterMs: number | undefined;
 }
 
+/** A workload that is to be made or changed. */
+export interface SubsetChange {
+  readonly target: SubsetTarget;
+  readonly manifest: ChildManifest;
+}
+
+interface UnpatchedSubset {
+  readonly target: SubsetTarget;
+  /** Absent where it is still to be made. */
+  readonly child: SubsetWorkload | undefined;
+  readonly message: string;
+}
+
 const nothing: UnitedPlan = {
   kind: undefined,
   revision: undefined,
@@ -77,6 +98,7 @@ const nothing: UnitedPlan = {
   deletions: [],
   creations: [],
   updates: [],
+  unpatched: [],
   brokenPods: [],
   labels: [],
   problem: undefined,
@@ -98,22 +120,21 @@ export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
   const podsOf = podsByWorkload(seen.pods.refresh(context));
   const { subsets, problem } = planSubsets(seen, strategy, kept, podsOf, revision.update.name);
   const targets = problem === undefined ? subsets.map((each) => targetOf(each, revision.update.name)) : [];
-  const found = targets.flatMap((target) => {
-    const child = kept.get(target.subset.name);
-    return child === undefined ? [] : [{ child, target }];
-  });
-  const updates = found.filter(({ child, target }) => !child.isDeleting && differs(child, target));
-  const steady = subsets.filter(({ child }) => !updates.some((update) => update.child === child));
-  const status = unitedStatus({ object, subsets, revision, problem, failure: seen.failure, now });
+  const changes = targets
+    .map((target) => ({ target, child: kept.get(target.subset.name) }))
+    .filter(({ child, target }) => child === undefined || (!child.isDeleting && differs(child, target)));
+  const { creations, updates, unpatched } = changesWithManifests(object, kind, changes);
+  const steady = subsets.filter(({ child }) => !changes.some((change) => change.child === child));
+  const failure = unpatched[0]?.message ?? seen.failure;
+  const status = unitedStatus({ object, subsets, revision, problem, failure, now });
   return {
     kind,
     revision,
     surplus: surplusOf(seen, revision, status),
     deletions,
-    creations: targets
-      .filter(({ subset }) => !kept.has(subset.name))
-      .sort((a, b) => (a.subset.name < b.subset.name ? -1 : 1)),
+    creations: creations.sort((a, b) => (a.target.subset.name < b.target.subset.name ? -1 : 1)),
     updates,
+    unpatched,
     // A partition that is still to be written may keep them.
     brokenPods: brokenPods(kind, steady, revision.update.name),
     labels: subsets.flatMap(({ state }) => state.labels),
@@ -123,6 +144,28 @@ export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
     isRemembered: strategy.mode !== "fixed",
     requeueAfterMs: earliest(subsets.map(({ state }) => state.requeueAfterMs)),
   };
+}
+
+type Changes = { -readonly [Part in "creations" | "updates" | "unpatched"]: [...UnitedPlan[Part]] };
+
+/** A patch that cannot be applied does not hold up the other subsets. */
+function changesWithManifests(
+  object: UnitedDeployment,
+  kind: WorkloadKind,
+  changes: readonly { readonly target: SubsetTarget; readonly child: SubsetWorkload | undefined }[],
+): Changes {
+  const found: Changes = { creations: [], updates: [], unpatched: [] };
+  for (const { target, child } of changes) {
+    try {
+      const manifest = childManifest(object, kind, target);
+      if (child === undefined) found.creations.push({ target, manifest });
+      else found.updates.push({ child, target, manifest });
+    } catch (error) {
+      if (!(error instanceof PatchError)) throw error;
+      found.unpatched.push({ target, child, message: error.message });
+    }
+  }
+  return found;
 }
 
 /** Rules 12, 28, 29. Nothing is deleted while the numbers cannot be met but what is one too many. */

@@ -38,7 +38,7 @@ const counts = ({ object: { status } }: UnitedModel) => [
 t.test("workloads are made, and nothing is left to do", async (t) => {
   const world = model();
   t.same(
-    world.pass().creations.map(({ subset }) => subset.name),
+    world.pass().creations.map(({ target }) => target.subset.name),
     ["a", "b", "c"],
   );
   t.match(world.settle(), { creations: [], updates: [], deletions: [], revision: { write: "none" } });
@@ -130,6 +130,29 @@ t.test("a patch changes one subset, and no revision", async (t) => {
   t.equal(plan.revision?.write, "none");
   world.settle();
   t.equal(world.object.status?.updatedReplicas, 6);
+});
+
+t.test("a patch that cannot be applied keeps its own subset as it is, and is reported at once", async (t) => {
+  const broken = { $patch: "mend" };
+  const topology = (patch: object | undefined, ...others: readonly string[]) => ({
+    subsets: [{ name: "a", ...(patch && { patch }) }, ...others.map((name) => ({ name }))],
+  });
+  const world = model({ topology: topology(broken, "b") });
+  t.match(world.pass(), {
+    creations: [{ target: { subset: { name: "b" } } }],
+    unpatched: [{ target: { subset: { name: "a" } }, child: undefined }],
+  });
+  const message = 'unknown patch type: "mend" in map';
+  t.match(condition(world, "SubsetUpdated"), { status: "False", message });
+  world.change({ topology: topology(undefined, "b", "c") });
+  world.settle();
+  t.same(world.sizes(), { a: 2, b: 2, c: 2 });
+  t.equal(condition(world, "SubsetUpdated")?.status, "True");
+  world.change({ topology: topology(broken, "b", "c"), template: template("b") });
+  const plan = world.pass();
+  t.match(plan.updates, [{ target: { subset: { name: "b" } } }, { target: { subset: { name: "c" } } }]);
+  t.match(plan.unpatched, [{ child: { labels: { [SUBSET_LABEL]: "a" } } }]);
+  t.match(condition(world, "SubsetUpdated"), { status: "False", message });
 });
 
 t.test("old pods that are broken do not block a native set", async (t) => {

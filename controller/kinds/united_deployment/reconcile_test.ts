@@ -78,6 +78,41 @@ t.test("somebody was faster: what they did is seen first", async (t) => {
   await world.stop();
 });
 
+t.test(
+  "what the server refuses is told in event and status until it goes well, a lost race is not",
+  async (t) => {
+    const { world } = await scene();
+    await world.stop();
+    let answer: KubeError | undefined;
+    const before = () => {
+      if (answer !== undefined) throw answer;
+    };
+    const refuse = (plural: string) => (plural === "statefulsets" ? { before } : undefined);
+    await world.start(withFaults(world.server.client, { create: refuse, patch: refuse }));
+    const told = () => ({
+      condition: world.status?.conditions?.find(({ type }) => type === "SubsetUpdated"),
+      events: world.server.all("events").filter(({ reason }) => reason === "FailedUpdateSubset"),
+    });
+    for (const code of ["Conflict", "AlreadyExists", "NotFound"] as const) {
+      answer = new KubeError(code, "somebody was faster");
+      world.apply({ ...subsets("a", "b", "c", "d"), replicas: 9 });
+      await world.settle(4);
+      t.match(told(), { condition: { status: "True" }, events: [] }, code);
+    }
+    answer = new KubeError("Forbidden", "exceeded quota", { status: 403 });
+    await world.settle(20);
+    t.match(told().condition, { status: "False", reason: "Error", message: "exceeded quota" });
+    t.match(told().events, [
+      { message: "Error updating PodSet (StatefulSet) d when updating: exceeded quota" },
+    ]);
+    answer = undefined;
+    await world.settle(100);
+    t.match(told().condition, { status: "True" });
+    t.same(Object.keys(world.sizes()).sort(), ["a", "b", "c", "d"]);
+    await world.stop();
+  },
+);
+
 t.test("a workload without an owner becomes the object's, and no other is made for its subset", async (t) => {
   const { world, asked } = await scene();
   await world.stop();

@@ -3,15 +3,15 @@ import { revisedSubsetTemplate, subsetTemplatesOf, type UnitedDeployment } from 
 import { isJsonObject, own } from "../../../kube/core/index.ts";
 import type { ControllerRevision } from "../../../kube/index.ts";
 import { objectAt } from "../../native/json_fields.ts";
+import type { ObjectBody } from "../../plan/effects.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
-import { createRevision } from "../../rollout/revisions/revision_actions.ts";
 import {
   findRevision,
   HASH_LABEL,
+  type Revision,
   type RevisionSearch,
   shortHash,
 } from "../../rollout/revisions/revisions.ts";
-import type { RevisionAction } from "../../rollout/writes/actions.ts";
 
 /** `revisions`: sorted by number; `taken`: the data of a name in use elsewhere. */
 export function findUnitedRevision(
@@ -25,18 +25,18 @@ export function findUnitedRevision(
   return findRevision(metadata.name ?? "", { data, part }, revisions, status?.collisionCount ?? 0, taken);
 }
 
-export function createUnitedRevision(
-  { metadata, spec }: UnitedDeployment,
-  { update }: RevisionSearch,
-): RevisionAction {
-  const { name = "", namespace = "", uid = "" } = metadata;
+/** The data is no part of the body, because it goes out byte for byte. */
+export function unitedRevisionBody({ metadata, spec }: UnitedDeployment, update: Revision): ObjectBody {
+  const { name = "", uid = "" } = metadata;
   const [found] = subsetTemplatesOf(spec);
   // What the API does: without these labels its own controller finds none of them again.
   const template = found?.name === "cloneSetTemplate" ? {} : (found?.template ?? {});
   const labels = own(objectAt(template, "metadata"), "labels");
-  return createRevision(update, {
-    namespace,
-    labels: { ...(isJsonObject(labels) ? labels : {}), [HASH_LABEL]: shortHash(update.name) },
-    ownerReferences: [ownerReference("UnitedDeployment", name, uid)],
-  });
+  return {
+    metadata: {
+      labels: { ...(isJsonObject(labels) ? labels : {}), [HASH_LABEL]: shortHash(update.name) },
+      ownerReferences: [ownerReference("UnitedDeployment", name, uid)],
+    },
+    revision: update.number,
+  };
 }

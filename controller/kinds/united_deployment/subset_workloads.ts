@@ -1,9 +1,10 @@
-/** The workloads of subsets in the caches, and their writes: a value for each kind of workload. */
+/** The workloads of subsets in the caches: a value for each kind of workload. */
 import type { SubsetTemplateName } from "../../../crds/index.ts";
 import { type KubeObject, projectedJsonCodec, type Resource } from "../../../kube/index.ts";
 import type { OwnerKey } from "../../plan/owners.ts";
 import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { Children, type ChildrenDeps } from "../../runtime/children.ts";
+import type { Writable } from "../../runtime/executor/writable.ts";
 import type { WatchScope } from "../../runtime/informers.ts";
 import { advancedStatefulSet } from "./advanced_stateful_set.ts";
 import { cloneSetWorkload } from "./clone_set.ts";
@@ -12,7 +13,8 @@ import { SUBSET_LABEL } from "./names.ts";
 import { nativeStatefulSet } from "./native_stateful_set.ts";
 import { type SubsetWorkload, type WorkloadKind, workloadOf } from "./workload.ts";
 
-export interface SubsetWorkloads extends Pick<Children<unknown>, "create" | "patch" | "delete"> {
+export interface SubsetWorkloads {
+  readonly writable: Writable;
   /** Those that the owner controls. */
   of(owner: OwnerKey): SubsetWorkload[];
   /** Those of the namespace that are labelled as a subset's and that nobody controls. */
@@ -82,8 +84,6 @@ function workloadsIn<C>(
   return {
     of: (owner) => Array.from(children.of(owner), read),
     orphans: (namespace) => Array.from(cache.byIndex(ORPHANS, namespace), read),
-    create: (...write) => children.create(...write),
-    patch: (...write) => children.patch(...write),
-    delete: (...write) => children.delete(...write),
+    writable: children.writable(),
   };
 }

@@ -31,6 +31,7 @@ function podNamed(name: string, controller?: string): Pod {
 /** `refusals`: the code by the name of the object. `stored`: UID of the controller of the object that exists already. */
 function scene(refusals: Readonly<Record<string, KubeErrorCode>> = {}, stored = "somebody else") {
   const sent: string[] = [];
+  const bodies: (object | string)[] = [];
   const held: string[] = [];
   const clock = testClock();
   const refuse = (name: string): void => {
@@ -40,8 +41,9 @@ function scene(refusals: Readonly<Record<string, KubeErrorCode>> = {}, stored = 
   const client = {
     ...fakeServer().client,
     get: async (_resource: unknown, { name }: { name: string }) => podNamed(name, stored),
-    create: async (_resource: unknown, _namespace: unknown, body: { metadata: { name: string } }) => {
-      const { name } = body.metadata;
+    create: async (_resource: unknown, _namespace: unknown, body: object | string) => {
+      bodies.push(body);
+      const { name } = Object(typeof body === "string" ? JSON.parse(body) : body).metadata;
       sent.push(`create ${name}`);
       refuse(name);
       return podNamed(name, "o");
@@ -67,6 +69,7 @@ function scene(refusals: Readonly<Record<string, KubeErrorCode>> = {}, stored = 
   const outcomes = new Map<string, { readonly error?: unknown }>();
   return {
     sent,
+    bodies,
     held,
     events: deps.events,
     queue: deps.queue,
@@ -184,6 +187,25 @@ t.test(
     t.same(others.held, []);
   },
 );
+
+t.test("a creation may take what exists already, whoever controls it", async (t) => {
+  for (const code of ["AlreadyExists", "Forbidden"] as const) {
+    const { run, held } = scene({ p: code });
+    const create: WriteEffect = { ...quiet("create", "p"), type: "create", body: {}, orExisting: true };
+    const isThere = code === "AlreadyExists";
+    t.equal(await run([create]), isThere ? undefined : code);
+    t.same(held, isThere ? ["p for d/owner"] : []);
+  }
+});
+
+t.test("members of a body that are JSON text go out byte for byte", async (t) => {
+  const { run, bodies } = scene();
+  const texts = { data: '{"b":1.0,"a":2}', 'more"': "[ ]" };
+  await run([{ ...quiet("create", "p"), type: "create", body: { revision: 3 }, texts }]);
+  const metadata = '{"name":"p","namespace":"d"}';
+  const whole = `{"apiVersion":"v1","kind":"Pod","metadata":${metadata},"revision":3,"data":{"b":1.0,"a":2},"more\\"":[ ]}`;
+  t.same(bodies, [whole]);
+});
 
 t.test(
   "a deleted object that is another one or gone is no longer held; one of another version stays",

@@ -39,7 +39,7 @@ export interface Writable {
 export function writable<T>(resource: Resource<T>, holder: Holder<T> = {}): Writable {
   const create = async (effect: CreateEffect, context: WriteContext): Promise<T> => {
     const { writer, client, options, uid } = context;
-    const { namespace, name, body } = effect;
+    const { namespace, name, body, owned, orExisting, texts = {} } = effect;
     const { metadata, ...rest } = body;
     const whole = {
       apiVersion: groupVersionOf(resource),
@@ -48,12 +48,12 @@ export function writable<T>(resource: Resource<T>, holder: Holder<T> = {}): Writ
       ...rest,
     };
     try {
-      return await writer.create(resource, namespace, whole, options);
+      return await writer.create(resource, namespace, withTexts(whole, texts), options);
     } catch (error) {
       const mayExist = isKubeError(error, "AlreadyExists") || (isKubeError(error) && error.ambiguous);
-      if (effect.owned !== true || !mayExist) throw error;
+      if ((owned ?? orExisting) !== true || !mayExist) throw error;
       const found = await client.get(resource, refIn(effect), options);
-      if (holder.controllerOf?.(found) !== uid) throw error;
+      if (owned === true && holder.controllerOf?.(found) !== uid) throw error;
       return found;
     }
   };
@@ -92,4 +92,10 @@ export function writable<T>(resource: Resource<T>, holder: Holder<T> = {}): Writ
 
 function refIn({ namespace, name }: Pick<WriteEffect, "namespace" | "name">): ObjectRef {
   return namespace === undefined ? { name } : { namespace, name };
+}
+
+/** JSON text goes out byte for byte. */
+function withTexts(body: object, texts: NonNullable<CreateEffect["texts"]>): object | string {
+  const members = Object.entries(texts).map(([name, text]) => `,${JSON.stringify(name)}:${text}`);
+  return members.length === 0 ? body : `${JSON.stringify(body).slice(0, -1)}${members.join("")}}`;
 }
