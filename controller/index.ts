@@ -116,6 +116,7 @@ export {
   featureGateNames,
   parseFeatureGates,
 } from "./runtime/feature_gates.ts";
+export { SharedWatches } from "./runtime/informers.ts";
 export { type ControllerOptions, controllerOptions } from "./runtime/options.ts";
 export { shardOf, wholeCluster } from "./runtime/shard.ts";
 

@@ -25,7 +25,7 @@ import { writersInNamespaces, writersOf } from "./plan/owners.ts";
 import type { DisruptionGuard, PodGuardDeps } from "./runtime/admission/pod_admission.ts";
 import type { Refusal } from "./runtime/admission/refusals.ts";
 import { holdingOf, sharedCaches } from "./runtime/caches.ts";
-import { SharedInformers } from "./runtime/informers.ts";
+import { SharedInformers, type SharedWatches } from "./runtime/informers.ts";
 import type {
   AnyKind,
   Caches,
@@ -53,6 +53,8 @@ export interface ControllersDeps {
   options: ControllerOptions;
   /** What is reconciled here; everything by default. */
   shard?: Shard;
+  /** Those of the process; default: watches of its own. */
+  watches?: SharedWatches | undefined;
   /** Counts and audits what a budget refused to these controllers. */
   refused?(refusal: Refusal): void;
 }
@@ -101,23 +103,19 @@ class ControllerSet {
     const { client } = this.#terminating;
     this.#deps = { ...deps, client, metrics };
     this.#shard = deps.shard ?? wholeCluster;
-    this.#shared = sharedCaches(holdingOf(this.#shard, kinds, controllers));
     this.#owners = new OwnerQueues(options.systemNamespace);
     this.#events = createEvents({ client, clock, random, log, metrics });
     this.#mayDisrupt = this.#disruptionGuard();
-    this.#informers = new SharedInformers({
-      client,
-      clock,
-      random,
-      log,
-      metrics,
-      namespace: options.namespace,
-    });
+    const { namespace } = options;
+    const parts = { client, clock, random, log, metrics, namespace };
+    this.#informers = new SharedInformers(parts, deps.watches);
+    const holding = holdingOf(this.#shard, kinds, controllers);
+    this.#shared = sharedCaches(holding, this.#informers.cacheOf(nodeResource));
   }
 
   async run(): Promise<void> {
     const server = await serverFeatures(this.#deps.client, this.#informers);
-    const { pods, claims, revisions, nodes } = this.#shared;
+    const { pods, claims, revisions } = this.#shared;
     const images = predownload(this.#informers, server, this.#deps.options.gates, (job) =>
       this.#owners.dependantChanged(job),
     );
@@ -125,7 +123,6 @@ class ControllerSet {
     this.#informers.watch(podResource, pods);
     this.#informers.watch(persistentVolumeClaimResource, claims);
     this.#informers.watch(controllerRevisionResource, revisions);
-    this.#informers.watch(nodeResource, nodes);
     const served = await this.#servedKinds();
     const begin = mapKinds((kind) => (served.has(kind) ? [this.#prepare(kind, caches, server)] : [])).flat();
     for (const controller of plainControllers) {
@@ -134,7 +131,8 @@ class ControllerSet {
     }
     this.#owners.follow(this.#shared);
     this.#informers.start();
-    await this.#informers.synced();
+    // A watch that admission began may be interrupted: what the former leader wrote last is to be known.
+    await this.#informers.caughtUp();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
   }
 

@@ -12,7 +12,7 @@ import type { AdmissionMetrics } from "./runtime/admission/server.ts";
 import type { WebhookSettings } from "./runtime/admission/settings.ts";
 import { handlersByPath, type Webhook, type WebhookDeps } from "./runtime/admission/webhook.ts";
 import { createWebhooks, type Webhooks } from "./runtime/admission/webhooks.ts";
-import { SharedInformers } from "./runtime/informers.ts";
+import { SharedInformers, type SharedWatches } from "./runtime/informers.ts";
 
 export interface AdmissionDeps extends Pick<WebhookDeps, "clock" | "random" | "options" | "allowPrivileged"> {
   client: Client;
@@ -21,6 +21,8 @@ export interface AdmissionDeps extends Pick<WebhookDeps, "clock" | "random" | "o
   settings: WebhookSettings;
   /** Whether this replica leads from the start; see Webhooks. */
   leads: boolean;
+  /** Those of the process; default: watches of its own. */
+  watches?: SharedWatches | undefined;
   /** Beside those of reviews: what one step of the admission of a new pod took. */
   podStepTook(step: string, tookMs: number): void;
   /** Counts and audits a refusal. Must not throw. */
@@ -41,7 +43,8 @@ export const admissionWebhooks: readonly Webhook[] = [
 export function admission(deps: AdmissionDeps): Admission {
   const { client, clock, random, log, metrics, options, settings, leads } = deps;
   const { namespace } = options;
-  const informers = new SharedInformers({ client, clock, random, log, metrics: nullMetrics, namespace });
+  const parts = { client, clock, random, log, metrics: nullMetrics, namespace };
+  const informers = new SharedInformers(parts, deps.watches);
   const writesFor = writersOf(client);
   const events = createEvents({ client, clock, random, log, metrics: nullMetrics });
   const recorderOf = (controller: string) => events.from(controller);

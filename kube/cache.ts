@@ -2,6 +2,7 @@
  * The cache: one writer (the watch and write-backs), many readers.
  * Versions decide, not arrival: whatever is older than what is held is ignored, so that an answer to a write
  * can go in at once and the watch may repeat it later (docs/architecture.md, "How a change flows").
+ * Users that come and go while the watch stays have a cache each, with indexes and listeners of their own: `join`.
  */
 
 /** What reconcilers see of a cache. */
@@ -50,15 +51,22 @@ type Index<T> = {
   readonly buckets: Map<string, Map<string, T>>;
 };
 
+/** What caches that joined each other have in common. */
+interface Contents<T> {
+  readonly objects: Map<string, T>;
+  /** UIDs are never used again, so a removed one stays removed whatever arrives late. Oldest first. */
+  readonly removed: Set<string>;
+  /** Whose indexes and listeners follow: those that joined first hear of a change first. */
+  readonly caches: Set<Cache<T>>;
+}
+
 export class Cache<T> implements Reader<T> {
   readonly #identify: (object: T) => Identity;
   readonly #keep: (object: T) => boolean;
-  readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
-  /** UIDs are never used again, so a removed one stays removed whatever arrives late. Oldest first. */
-  readonly #removed = new Set<string>();
   readonly #tombstones: number;
+  #contents: Contents<T> = { objects: new Map(), removed: new Set(), caches: new Set([this]) };
 
   constructor(options: CacheOptions<T>) {
     this.#identify = (object) => options.identify(object);
@@ -69,12 +77,31 @@ export class Cache<T> implements Reader<T> {
     }
   }
 
+  /**
+   * From now on both caches hold the same, and what one takes the other takes, until this one leaves. What is there already is
+   * reported here as added. Only for an empty cache that was made with the same options, but for its indexes.
+   */
+  join(other: Cache<T>): void {
+    this.#contents = other.#contents;
+    const { objects, caches } = this.#contents;
+    caches.add(this);
+    for (const [key, object] of objects) this.#index(key, object, undefined);
+    for (const object of objects.values()) this.#report({ type: "added", object });
+  }
+
+  /** Stays as it is, whatever the others take: work that is under way goes on reading what it began with. */
+  leave(): void {
+    const { objects, removed, caches } = this.#contents;
+    caches.delete(this);
+    this.#contents = { objects: new Map(objects), removed: new Set(removed), caches: new Set([this]) };
+  }
+
   get size(): number {
-    return this.#objects.size;
+    return this.#contents.objects.size;
   }
 
   get(key: string): T | undefined {
-    return this.#objects.get(key);
+    return this.#contents.objects.get(key);
   }
 
   /**
@@ -82,12 +109,12 @@ export class Cache<T> implements Reader<T> {
    * remembered or watched from then on for an object that was forgotten meanwhile, nobody would take away again.
    */
   holds(key: string, uid: string | undefined): boolean {
-    const held = this.#objects.get(key);
+    const held = this.#contents.objects.get(key);
     return held !== undefined && this.#identify(held).uid === uid;
   }
 
   values(): Iterable<T> {
-    return this.#objects.values();
+    return this.#contents.objects.values();
   }
 
   byIndex(index: string, value: string): Iterable<T> {
@@ -109,7 +136,7 @@ export class Cache<T> implements Reader<T> {
     }
     const index: Index<T> = { valuesOf, buckets: new Map() };
     this.#indexes.set(name, index);
-    for (const [key, object] of this.#objects) {
+    for (const [key, object] of this.#contents.objects) {
       for (const value of valuesOf(object)) enterBucket(index, value, key, object);
     }
   }
@@ -123,8 +150,8 @@ export class Cache<T> implements Reader<T> {
   /** Takes the object if it is newer than what is held and was not removed. True when it was taken. */
   upsert(object: T): boolean {
     const { key, uid, version } = this.#identify(object);
-    if (this.#removed.has(uid)) return false;
-    const before = this.#objects.get(key);
+    if (this.#contents.removed.has(uid)) return false;
+    const before = this.#contents.objects.get(key);
     if (!this.#keep(object)) return this.#letGo(key, uid, version, before);
     if (before === undefined) {
       this.#store(key, object, undefined);
@@ -154,7 +181,7 @@ export class Cache<T> implements Reader<T> {
   /** The object of this UID is gone: by a watch event, or because a delete was answered so. */
   remove(key: string, uid: string): boolean {
     this.#bury(uid);
-    const held = this.#objects.get(key);
+    const held = this.#contents.objects.get(key);
     if (held === undefined || this.#identify(held).uid !== uid) return false;
     this.#drop(key, held, uid);
     this.#notify({ type: "removed", object: held });
@@ -171,7 +198,7 @@ export class Cache<T> implements Reader<T> {
       seen.add(this.#identify(object).key);
       this.upsert(object);
     }
-    for (const [key, object] of [...this.#objects]) {
+    for (const [key, object] of [...this.#contents.objects]) {
       if (seen.has(key)) continue;
       const { uid, version } = this.#identify(object);
       if (compareVersions(version, listVersion) > 0) continue;
@@ -190,7 +217,11 @@ export class Cache<T> implements Reader<T> {
   }
 
   #store(key: string, object: T, before: T | undefined): void {
-    this.#objects.set(key, object);
+    this.#contents.objects.set(key, object);
+    for (const cache of this.#contents.caches) cache.#index(key, object, before);
+  }
+
+  #index(key: string, object: T, before: T | undefined): void {
     for (const index of this.#indexes.values()) {
       const values = index.valuesOf(object);
       if (before !== undefined) {
@@ -208,23 +239,32 @@ export class Cache<T> implements Reader<T> {
   }
 
   #take(key: string, object: T): void {
-    this.#objects.delete(key);
+    this.#contents.objects.delete(key);
+    for (const cache of this.#contents.caches) cache.#unindex(key, object);
+  }
+
+  #unindex(key: string, object: T): void {
     for (const index of this.#indexes.values()) {
       for (const value of index.valuesOf(object)) leaveBucket(index, value, key);
     }
   }
 
   #bury(uid: string): void {
-    if (uid === "" || this.#removed.has(uid)) return;
-    this.#removed.add(uid);
-    if (this.#removed.size <= this.#tombstones) return;
-    for (const oldest of this.#removed) {
-      this.#removed.delete(oldest);
+    const { removed } = this.#contents;
+    if (uid === "" || removed.has(uid)) return;
+    removed.add(uid);
+    if (removed.size <= this.#tombstones) return;
+    for (const oldest of removed) {
+      removed.delete(oldest);
       break;
     }
   }
 
   #notify(change: Change<T>): void {
+    for (const cache of this.#contents.caches) cache.#report(change);
+  }
+
+  #report(change: Change<T>): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

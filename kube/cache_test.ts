@@ -162,3 +162,120 @@ t.test("an index that comes later finds what was held and what follows", async (
     ["ape"],
   );
 });
+
+t.test(
+  "a cache that joins another reports what is there, with its own indexes, and what follows",
+  async (t) => {
+    const first = thingCache();
+    const reported = recorded(first);
+    first.upsert(thing("x", 5));
+    first.remove("gone", "uid-gone");
+    const second = thingCache();
+    second.addIndex("initial", (each) => [each.name.slice(0, 1)]);
+    const later = recorded(second);
+    second.join(first);
+    t.same(later, ["added x 5"]);
+    t.equal([...second.byIndex("initial", "x")].length, 1);
+    t.throws(() => first.byIndex("initial", "x"), /no index/);
+    t.notOk(second.upsert(thing("gone", 6)), "what was removed before stays removed");
+    t.ok(second.writeBack(thing("x", 8, "b")));
+    t.equal(first.get("x"), second.get("x"), "one object for both");
+    t.same(reported, ["added x 5", "changed x 5->8"]);
+    t.same(later, ["added x 5", "changed x 5->8"]);
+    t.equal([...first.byIndex("owner", "b")].length, 1);
+    t.equal([...first.byIndex("owner", "a")].length, 0);
+
+    second.leave();
+    first.remove("x", "uid-x");
+    t.equal(second.get("x")?.version, "8", "it keeps what it had");
+    t.equal([...second.byIndex("initial", "x")].length, 1);
+    t.ok(second.writeBack(thing("x", 9)));
+    t.equal(first.size, 0, "and has nothing to do with the other any more");
+    t.same(reported, ["added x 5", "changed x 5->8", "removed x 8"]);
+    t.same(later, ["added x 5", "changed x 5->8", "changed x 8->9"]);
+  },
+);
+
+/** A cache that joins, and one of its own that is told the same. */
+class Follower {
+  readonly joining = thingCache();
+  readonly separate = thingCache();
+  readonly #reports = [recorded(this.joining), recorded(this.separate)];
+  isThere = false;
+
+  /** `removed`: all that was ever removed from `all`, which caches that join remember. */
+  join(all: Cache<Thing>, removed: readonly Thing[]): void {
+    for (const { name, uid } of removed) this.separate.remove(name, uid);
+    this.separate.replaceAll(all.values(), "0");
+    this.joining.join(all);
+    this.isThere = true;
+  }
+
+  leave(): void {
+    this.joining.leave();
+    this.isThere = false;
+  }
+
+  get agrees(): boolean {
+    const shown = [this.joining, this.separate].map((cache) => {
+      const lists = [cache.values(), cache.byIndex("owner", "a"), cache.byIndex("owner", "b")];
+      return JSON.stringify(lists.map((list) => [...list].sort((a, b) => (a.name < b.name ? -1 : 1))));
+    });
+    return shown[0] === shown[1] && this.#reports[0]?.join() === this.#reports[1]?.join();
+  }
+}
+
+t.test("property: caches that join and leave report and find what caches of their own would", async (t) => {
+  const change = fc.record({
+    verb: fc.constantFrom("upsert", "upsert", "remove", "relist", "write", "write"),
+    by: fc.nat(3),
+    things: fc.array(
+      fc
+        .record({
+          name: fc.constantFrom("p", "q", "r"),
+          uid: fc.constantFrom("1", "2", "3"),
+          version: fc.integer({ min: 1, max: 60 }),
+          owner: fc.constantFrom("", "a", "b"),
+        })
+        .map(({ name, uid, version, owner }) => thing(name, version, owner, name + uid)),
+      { minLength: 1, maxLength: 3 },
+    ),
+  });
+  const move = fc.record({ verb: fc.constantFrom("join", "leave"), by: fc.nat(3) });
+  const history = fc.array(fc.oneof({ weight: 4, arbitrary: change }, move), { maxLength: 80 });
+  fc.assert(
+    fc.property(history, (steps) => {
+      const all = thingCache();
+      const removed: Thing[] = [];
+      all.subscribe(({ type, object }) => type === "removed" && removed.push(object));
+      const followers = [0, 1, 2, 3].map(() => new Follower());
+      for (const step of steps) {
+        const one = followers[step.by] ?? new Follower();
+        if (!("things" in step)) {
+          if (step.verb === "leave") one.leave();
+          else if (!one.isThere) {
+            followers[step.by] = new Follower();
+            followers[step.by]?.join(all, removed);
+          }
+        } else {
+          const { verb, things } = step;
+          const [first = thing("p", 1)] = things;
+          const act = (cache: Cache<Thing>): void => {
+            if (verb === "relist") cache.replaceAll(things, first.version);
+            else if (verb === "remove") cache.remove(first.name, first.uid);
+            else cache.upsert(first);
+          };
+          // Who is not there writes for itself alone; what anybody else writes, all take.
+          act(verb === "write" ? one.joining : all);
+          const told = verb !== "write" || one.isThere ? followers.filter(({ isThere }) => isThere) : [one];
+          for (const { separate } of told) act(separate);
+          if (verb === "remove") removed.push(first);
+        }
+        if (!followers.every(({ agrees }) => agrees)) return false;
+      }
+      return true;
+    }),
+    { seed: 20_261_125, numRuns: 500 },
+  );
+  t.pass("held in all runs");
+});

@@ -6,6 +6,7 @@ import {
   type Admission,
   admission,
   type Controllers,
+  SharedWatches,
   startControllers,
   wholeCluster,
 } from "../../controller/index.ts";
@@ -86,6 +87,7 @@ class StartedProcess implements ControllerProcess {
   readonly failed: Promise<never>;
   readonly #deps: ControllerProcessDeps;
   readonly #observed: Observed;
+  readonly #watches: SharedWatches;
   readonly #endpoints: HttpEndpoints[] = [];
   #admission: Admission | undefined;
   #election: Pick<Election, "stop"> | undefined;
@@ -102,6 +104,7 @@ class StartedProcess implements ControllerProcess {
   constructor(deps: ControllerProcessDeps) {
     this.#deps = deps;
     this.#observed = deps.observed ?? observe();
+    this.#watches = new SharedWatches(this.#observed.metrics);
     this.working = new Promise((resolve) => {
       this.#works = resolve;
     });
@@ -128,6 +131,7 @@ class StartedProcess implements ControllerProcess {
       settings: settings.webhook,
       allowPrivileged: settings.allowPrivileged,
       leads: !settings.leader.enabled,
+      watches: this.#watches,
       refused: this.#refused,
       podStepTook: metrics.podAdmissionStep,
       metrics: {
@@ -255,6 +259,7 @@ class StartedProcess implements ControllerProcess {
       metrics,
       options: settings.controller,
       shard,
+      watches: this.#watches,
     });
     this.#controllers.set(shard.index, controllers);
     const late = clock.after(settings.cacheSyncTimeoutMs, () =>

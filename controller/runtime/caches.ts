@@ -1,4 +1,4 @@
-/** The caches that all kinds share, filled by one watch each. */
+/** The caches that all kinds of a shard share, filled by one watch each. */
 import type { OwnerReference } from "../../kube/core/index.ts";
 import {
   Cache,
@@ -44,7 +44,11 @@ export function holdingOf(
   return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others };
 }
 
-export function sharedCaches(holding: Holding = ofAllOwners): SharedCaches {
+/** `nodes` are held alike by all shards. */
+export function sharedCaches(
+  holding: Holding = ofAllOwners,
+  nodes = new Cache<Node>({ identify: nodeResource.codec.identify }),
+): SharedCaches {
   const pods = new Cache<Pod>({
     identify: podResource.codec.identify,
     keep: (pod) => isOfInterest(pod, holding),
@@ -65,7 +69,7 @@ export function sharedCaches(holding: Holding = ofAllOwners): SharedCaches {
     pods,
     claims,
     revisions,
-    nodes: new Cache<Node>({ identify: nodeResource.codec.identify }),
+    nodes,
     owned: {
       pods: dependantsIn(pods, "controller", ({ namespace, controller }) => ({
         namespace,

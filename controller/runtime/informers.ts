@@ -1,10 +1,15 @@
-/** One watch and one cache a resource, whoever asks for it. */
+/**
+ * One watch a resource and process, whoever asks for it: admission, which asks as long as the process lives, and the
+ * controllers of each shard, which come and go with its Lease. Each of them has informers, hence caches, of its own, which hold
+ * the same objects.
+ */
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import {
   Cache,
   type Client,
   type Clock,
   type Informer,
+  KubeError,
   type Log,
   type Metrics,
   type Random,
@@ -48,9 +53,77 @@ interface InformersDeps {
   namespace: string;
 }
 
+/** Caches by what fills them. */
+class CachesByScope {
+  readonly #held = new Map<string, { resource: unknown; cache: unknown }>();
+
+  get<T>(resource: Resource<T>, scope: WatchScope): Cache<T> | undefined {
+    const name = nameOf(resource, scope);
+    const held = this.#held.get(name);
+    if (held === undefined) return undefined;
+    if (held.resource !== resource) {
+      throw new Error(`${name} is described twice: a shared cache needs one resource object`);
+    }
+    // The resource object is the same, hence the type of what it decodes.
+    return held.cache as Cache<T>;
+  }
+
+  set<T>(resource: Resource<T>, scope: WatchScope, cache: Cache<T>): void {
+    this.#held.set(nameOf(resource, scope), { resource, cache });
+  }
+
+  delete(resource: Resource<unknown>, scope: WatchScope): void {
+    this.#held.delete(nameOf(resource, scope));
+  }
+}
+
+/** The watches of a process: each begins with the first of its users, through whose client it runs, and ends with the last. */
+export class SharedWatches {
+  readonly #metrics: Metrics;
+  readonly #caches = new CachesByScope();
+  /** By cache. */
+  readonly #running = new Map<unknown, { readonly informer: Informer; readonly users: Set<unknown> }>();
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
+  }
+
+  /** Fills an empty cache and keeps it up to date; to stop the informer ends the watch only where nobody else needs it. */
+  join<T>(deps: InformersDeps, resource: Resource<T>, cache: Cache<T>, scope: WatchScope): Informer {
+    const all = this.#caches.get(resource, scope) ?? new Cache<T>(resource.codec);
+    const { informer, users } = this.#running.get(all) ?? {
+      informer: startWatch({ ...deps, metrics: this.#metrics }, resource, all, scope),
+      users: new Set(),
+    };
+    this.#caches.set(resource, scope, all);
+    this.#running.set(all, { informer, users });
+    users.add(cache);
+    cache.join(all);
+    return {
+      synced: informer.synced,
+      get lastEventAt() {
+        return informer.lastEventAt;
+      },
+      get caughtUp() {
+        return informer.caughtUp;
+      },
+      stop: async () => {
+        if (!users.delete(cache)) return;
+        cache.leave();
+        if (users.size > 0) return;
+        this.#caches.delete(resource, scope);
+        this.#running.delete(all);
+        await informer.stop();
+      },
+    };
+  }
+}
+
+/** What one user follows: from its start to its stop, all of it together. */
 export class SharedInformers implements Informers {
   readonly #deps: InformersDeps;
-  readonly #caches = new Map<string, { resource: unknown; cache: unknown }>();
+  readonly #watches: SharedWatches;
+  readonly #caches = new CachesByScope();
   readonly #informers: Informer[] = [];
   /** Begins the watch of each cache; undefined once they have begun. */
   #waiting: (() => Promise<void>)[] | undefined = [];
@@ -59,25 +132,28 @@ export class SharedInformers implements Informers {
   readonly #served = new Map<string, Promise<ReadonlySet<string>>>();
   #stopped = false;
 
-  constructor(deps: InformersDeps) {
+  constructor(deps: InformersDeps, watches = new SharedWatches(deps.metrics)) {
     this.#deps = deps;
+    this.#watches = watches;
     // Reported to whoever waits in synced(); a failure or a stop before anybody does must not end the process.
     this.#filled.promise.catch(() => undefined);
   }
 
   cacheOf<T>(resource: Resource<T>, indexes: Indexes<T> = {}, scope: WatchScope = {}): Cache<T> {
-    const cache = this.#known(resource, scope) ?? this.watch(resource, new Cache<T>(resource.codec), scope);
+    const held = this.#caches.get(resource, scope);
+    const cache = held ?? new Cache<T>(resource.codec);
+    if (held === undefined)
+      this.#add(resource, cache, scope, () => this.#watches.join(this.#deps, resource, cache, scope));
     for (const [name, valuesOf] of Object.entries(indexes)) cache.addIndex(name, valuesOf);
     return cache;
   }
 
-  /** Fills a cache that was made by the caller, who thereby decides what is kept of the resource. */
-  watch<T>(resource: Resource<T>, cache: Cache<T>, scope: WatchScope = {}): Cache<T> {
-    const name = nameOf(resource, scope);
-    if (this.#waiting === undefined) throw new Error(`${name} is asked for after the watches began`);
-    this.#caches.set(name, { resource, cache });
-    this.#waiting.push(() => this.#start(resource, cache, scope));
-    return cache;
+  /**
+   * Fills a cache that was made by the caller, who thereby decides what is kept of the resource: by a watch that nobody else
+   * can use.
+   */
+  watch<T>(resource: Resource<T>, cache: Cache<T>): void {
+    this.#add(resource, cache, {}, () => startWatch(this.#deps, resource, cache, {}));
   }
 
   /**
@@ -108,6 +184,7 @@ export class SharedInformers implements Informers {
 
   stop(): void {
     this.#stopped = true;
+    this.#filled.reject(new KubeError("Aborted", "the informers were stopped before they were in sync"));
     for (const informer of this.#informers) void informer.stop();
   }
 
@@ -120,42 +197,48 @@ export class SharedInformers implements Informers {
     return (await known).has(plural);
   }
 
-  #known<T>(resource: Resource<T>, scope: WatchScope): Cache<T> | undefined {
-    const name = nameOf(resource, scope);
-    const held = this.#caches.get(name);
-    if (held === undefined) return undefined;
-    if (held.resource !== resource) {
-      throw new Error(`${name} is described twice: a shared cache needs one resource object`);
-    }
-    // The resource object is the same, hence the type of what it decodes.
-    return held.cache as Cache<T>;
+  #add<T>(resource: Resource<T>, cache: Cache<T>, scope: WatchScope, begin: () => Informer): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined)
+      throw new Error(`${nameOf(resource, scope)} is asked for after the watches began`);
+    this.#caches.set(resource, scope, cache);
+    waiting.push(() => this.#start(resource, begin));
   }
 
-  async #start<T>(resource: Resource<T>, cache: Cache<T>, scope: WatchScope): Promise<void> {
-    const { client, clock, random, metrics } = this.#deps;
-    const log = this.#deps.log.with({ resource: resource.plural });
+  async #start(resource: Resource<unknown>, begin: () => Informer): Promise<void> {
     if (!(await this.serves(resource))) {
+      const log = this.#deps.log.with({ resource: resource.plural });
       log.warn("the resource is not served and therefore not watched until the next start");
       return;
     }
     // Stopped while the server was still being asked: a watch from now on would never be ended.
     if (this.#stopped) return;
-    const everywhere = resource.namespaced ? this.#deps.namespace : "";
-    const { namespace = everywhere, labelSelector } = scope;
-    const informer = startInformer({
-      client,
-      resource,
-      cache,
-      clock,
-      random,
-      log,
-      metrics,
-      ...(namespace === "" ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-    });
+    const informer = begin();
     this.#informers.push(informer);
     await informer.synced;
   }
+}
+
+function startWatch<T>(
+  deps: InformersDeps,
+  resource: Resource<T>,
+  cache: Cache<T>,
+  scope: WatchScope,
+): Informer {
+  const { client, clock, random, metrics } = deps;
+  const everywhere = resource.namespaced ? deps.namespace : "";
+  const { namespace = everywhere, labelSelector } = scope;
+  return startInformer({
+    client,
+    resource,
+    cache,
+    clock,
+    random,
+    log: deps.log.with({ resource: resource.plural }),
+    metrics,
+    ...(namespace === "" ? {} : { namespace }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+  });
 }
 
 function nameOf(
