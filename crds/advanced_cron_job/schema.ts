@@ -3,75 +3,60 @@ import { broadcastJobSpec } from "../broadcast_job/schema.ts";
 import { ageColumn, dateColumn, textColumn } from "../columns.ts";
 import { cronJobTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  choice,
-  dateTime,
-  flag,
-  int32,
-  int64,
-  list,
-  object,
-  objectMetadata,
-  optional,
-  preserve,
-  type Static,
-  specOf,
-  statusOf,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { objectReference } from "../fragments.ts";
 import { imageListPullJobSpec } from "../image_list_pull_job/schema.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 
 const templateCommon = {
-  broadcastJobTemplate: optional(
-    object("A BroadcastJob.", {
-      metadata: optional(objectMetadata("Labels and annotations of the created object.")),
-      spec: optional(broadcastJobSpec),
+  broadcastJobTemplate: s.optional(
+    s.object("A BroadcastJob.", {
+      metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
+      spec: s.optional(broadcastJobSpec),
     }),
   ),
-  jobTemplate: optional(preserve<Record<string, unknown>>("A Job of the group batch.")),
+  jobTemplate: s.optional(s.preserve<Record<string, unknown>>("A Job of the group batch.")),
 };
 
 const common = {
-  concurrencyPolicy: optional(
-    choice("What happens while an earlier job still runs.", ["Allow", "Forbid", "Replace"]),
+  concurrencyPolicy: s.optional(
+    s.choice("What happens while an earlier job still runs.", ["Allow", "Forbid", "Replace"]),
   ),
-  failedJobsHistoryLimit: optional(int32("Failed jobs that are kept.")),
-  paused: optional(flag("Start no further jobs.")),
-  schedule: text("When to start, in cron's form.", { minLength: 0 }),
-  startingDeadlineSeconds: optional(int64("Seconds a missed start may be late.")),
-  successfulJobsHistoryLimit: optional(int32("Succeeded jobs that are kept.")),
-  timeZone: optional(text("Time zone of the schedule; that of the controller by default.")),
+  failedJobsHistoryLimit: s.optional(s.int32("Failed jobs that are kept.")),
+  paused: s.optional(s.flag("Start no further jobs.")),
+  schedule: s.text("When to start, in cron's form.", { minLength: 0 }),
+  startingDeadlineSeconds: s.optional(s.int64("Seconds a missed start may be late.")),
+  successfulJobsHistoryLimit: s.optional(s.int32("Succeeded jobs that are kept.")),
+  timeZone: s.optional(s.text("Time zone of the schedule; that of the controller by default.")),
 };
 
-const specV1alpha1 = specOf({
+const specV1alpha1 = s.specOf({
   ...common,
-  template: object("The job to start; exactly one form.", templateCommon),
+  template: s.object("The job to start; exactly one form.", templateCommon),
 });
 
-const spec = specOf({
+const spec = s.specOf({
   ...common,
-  template: object("The job to start; exactly one form.", {
+  template: s.object("The job to start; exactly one form.", {
     ...templateCommon,
-    imageListPullJobTemplate: optional(
-      object("An ImageListPullJob.", {
-        metadata: optional(objectMetadata("Labels and annotations of the created object.")),
-        spec: optional(imageListPullJobSpec),
+    imageListPullJobTemplate: s.optional(
+      s.object("An ImageListPullJob.", {
+        metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
+        spec: s.optional(imageListPullJobSpec),
       }),
     ),
   }),
 });
 
-const status = statusOf({
-  active: optional(list("Jobs that run.", objectReference("One job."))),
-  lastScheduleTime: optional(dateTime("When a job was started last.")),
-  type: optional(text("Kind of job that is started.")),
+const status = s.statusOf({
+  active: s.optional(s.list("Jobs that run.", objectReference("One job."))),
+  lastScheduleTime: s.optional(s.dateTime("When a job was started last.")),
+  type: s.optional(s.text("Kind of job that is started.")),
 });
 
-export type AdvancedCronJobSpec = Static<typeof spec>;
-export type AdvancedCronJobStatus = Static<typeof status>;
+export type AdvancedCronJobSpec = s.Static<typeof spec>;
+export type AdvancedCronJobStatus = s.Static<typeof status>;
 export type AdvancedCronJob = KindObject<AdvancedCronJobSpec, AdvancedCronJobStatus>;
 
 const columns: readonly PrinterColumn[] = [

@@ -8,11 +8,11 @@ import {
   jsonEqual,
   required,
 } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
 import { jobTemplateErrors } from "../job_template.ts";
 import { ratcheted } from "../ratchet.ts";
+import { nonNegative } from "../rules.ts";
 import { parseSchedule, zoneComplaint } from "./schedule.ts";
 import type { AdvancedCronJobSpec, DecodedAdvancedCronJob } from "./schema.ts";
 import { validatePullTemplate } from "./validate_pull_template.ts";

@@ -3,58 +3,46 @@
 import { ageColumn, integerColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  conditions,
-  dateTime,
-  flag,
-  int32,
-  int64,
-  intOrString,
-  object,
-  optional,
-  podTemplate,
-  type Static,
-  specOf,
-  statusOf,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { completionTime, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
-export const broadcastJobSpec = specOf({
-  completionPolicy: optional(
-    object("When the job is done.", {
-      activeDeadlineSeconds: optional(int64("Seconds after which the job fails.")),
-      ttlSecondsAfterFinished: optional(int32("Seconds after which the finished job is deleted.")),
-      type: optional(text("Always (default): the job ends; Never: it goes on with new nodes.")),
+export const broadcastJobSpec = s.specOf({
+  completionPolicy: s.optional(
+    s.object("When the job is done.", {
+      activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job fails.")),
+      ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
+      type: s.optional(s.text("Always (default): the job ends; Never: it goes on with new nodes.")),
     }),
   ),
-  failurePolicy: optional(
-    object("What a failed pod means for the job.", {
-      restartLimit: optional(int32("Failures until the policy acts.")),
-      type: optional(text("FailFast (default), Continue or Pause.")),
+  failurePolicy: s.optional(
+    s.object("What a failed pod means for the job.", {
+      restartLimit: s.optional(s.int32("Failures until the policy acts.")),
+      type: s.optional(s.text("FailFast (default), Continue or Pause.")),
     }),
   ),
-  parallelism: optional(intOrString("Pods that run at the same time; unlimited by default.")),
-  paused: optional(flag("Create no further pods.")),
-  template: podTemplate("The pod to run once on each suitable node."),
+  parallelism: s.optional(s.intOrString("Pods that run at the same time; unlimited by default.")),
+  paused: s.optional(s.flag("Create no further pods.")),
+  template: s.podTemplate("The pod to run once on each suitable node."),
 });
 
-const status = statusOf({
-  active: optional(int32("Pods that run.")),
+const status = s.statusOf({
+  active: s.optional(s.int32("Pods that run.")),
   completionTime,
-  conditions: optional(conditions({ lastProbeTime: optional(dateTime("When it was checked last.")) })),
-  desired: optional(int32("Nodes on which a pod should run.")),
-  failed: optional(int32("Pods that failed.")),
-  phase: optional(text("running, paused, completed or failed.")),
+  conditions: s.optional(
+    s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
+  ),
+  desired: s.optional(s.int32("Nodes on which a pod should run.")),
+  failed: s.optional(s.int32("Pods that failed.")),
+  phase: s.optional(s.text("running, paused, completed or failed.")),
   startTime,
-  succeeded: optional(int32("Pods that succeeded.")),
+  succeeded: s.optional(s.int32("Pods that succeeded.")),
 });
 
-export type BroadcastJobSpec = Static<typeof broadcastJobSpec>;
-export type BroadcastJobStatus = Static<typeof status>;
+export type BroadcastJobSpec = s.Static<typeof broadcastJobSpec>;
+export type BroadcastJobStatus = s.Static<typeof status>;
 export type BroadcastJob = KindObject<BroadcastJobSpec, BroadcastJobStatus>;
 
 const columns: readonly PrinterColumn[] = [

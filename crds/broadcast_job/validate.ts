@@ -1,10 +1,10 @@
 /** What admission refuses in a BroadcastJob, in the API's words. Spec: jobs B6. */
 
 import { type FieldError, invalid, isJsonObject, required, scaledValue } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
 import { jobNameErrors } from "../job_name.ts";
 import { jobTemplateErrors } from "../job_template.ts";
 import { ratcheted } from "../ratchet.ts";
+import { nonNegative } from "../rules.ts";
 import type { BroadcastJobSpec, DecodedBroadcastJob } from "./schema.ts";
 
 /** Labels by which the pods of a job are found. */

@@ -3,22 +3,7 @@
 import { ageColumn, containerColumns, integerColumn, wideColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  conditions,
-  dateTime,
-  flag,
-  int32,
-  intOrString,
-  object,
-  optional,
-  podTemplate,
-  preserve,
-  type Static,
-  specOf,
-  statusOf,
-  strings,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import {
   collisionCount,
   inPlaceUpdateStrategy,
@@ -36,95 +21,96 @@ import type { PersistentVolumeClaim } from "../pod_template.ts";
 import { convertCloneSet } from "./convert.ts";
 
 const common = {
-  lifecycle: optional(lifecycle()),
-  minReadySeconds: optional(int32("Seconds a pod must be ready to count as available.")),
-  progressDeadlineSeconds: optional(
-    int32("Seconds without progress until the condition Progressing turns False."),
+  lifecycle: s.optional(lifecycle()),
+  minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available.")),
+  progressDeadlineSeconds: s.optional(
+    s.int32("Seconds without progress until the condition Progressing turns False."),
   ),
-  replicas: optional(int32("Wanted number of pods; 1 by default.")),
+  replicas: s.optional(s.int32("Wanted number of pods; 1 by default.")),
   revisionHistoryLimit,
   selector: templateSelector,
-  template: podTemplate("The pods to create."),
-  volumeClaimTemplates: optional(preserve<PersistentVolumeClaim[]>("Claims created for each pod.")),
+  template: s.podTemplate("The pods to create."),
+  volumeClaimTemplates: s.optional(s.preserve<PersistentVolumeClaim[]>("Claims created for each pod.")),
 };
 
 const scaling = {
-  maxUnavailable: optional(
-    intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
+  maxUnavailable: s.optional(
+    s.intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
   ),
-  podsToDelete: optional(strings("Pods to remove first; emptied when they are gone.")),
+  podsToDelete: s.optional(s.strings("Pods to remove first; emptied when they are gone.")),
 };
 
 const rollout = {
-  inPlaceUpdateStrategy: optional(inPlaceUpdateStrategy()),
-  maxSurge: optional(intOrString("Pods above the wanted number during an update; 0 by default.")),
-  maxUnavailable: optional(intOrString("Pods that may be unavailable during an update; 20% by default.")),
-  partition: optional(intOrString("Pods that stay at the old revision; 0 by default.")),
-  paused: optional(flag("Hold the update; scaling goes on.")),
-  priorityStrategy: optional(priorityStrategy()),
-  scatterStrategy: optional(scatterStrategy()),
+  inPlaceUpdateStrategy: s.optional(inPlaceUpdateStrategy()),
+  maxSurge: s.optional(s.intOrString("Pods above the wanted number during an update; 0 by default.")),
+  maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 20% by default.")),
+  partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
+  paused: s.optional(s.flag("Hold the update; scaling goes on.")),
+  priorityStrategy: s.optional(priorityStrategy()),
+  scatterStrategy: s.optional(scatterStrategy()),
 };
 
-const specV1alpha1 = specOf({
+const specV1alpha1 = s.specOf({
   ...common,
-  scaleStrategy: optional(
-    object("How the number of pods is changed.", {
+  scaleStrategy: s.optional(
+    s.object("How the number of pods is changed.", {
       ...scaling,
-      disablePVCReuse: optional(flag("Delete claims of vanished pods instead of giving them to new pods.")),
+      disablePVCReuse: s.optional(
+        s.flag("Delete claims of vanished pods instead of giving them to new pods."),
+      ),
     }),
   ),
-  updateStrategy: optional(
-    object("How pods are brought to a new revision.", {
+  updateStrategy: s.optional(
+    s.object("How pods are brought to a new revision.", {
       ...rollout,
-      type: optional(text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+      type: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
     }),
   ),
 });
 
 /** `spec.updateStrategy.rollingUpdate` of the storage version. */
-const rollingUpdate = object("Settings of the type RollingUpdate.", {
+const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
   ...rollout,
-  podUpdatePolicy: optional(text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+  podUpdatePolicy: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
 });
 
 /** Spec of the storage version; UnitedDeployment embeds it. */
-export const cloneSetSpec = specOf({
+export const cloneSetSpec = s.specOf({
   ...common,
-  scaleStrategy: optional(
-    object("How the number of pods is changed.", {
+  scaleStrategy: s.optional(
+    s.object("How the number of pods is changed.", {
       ...scaling,
-      enablePVCReuse: optional(flag("Give claims of vanished pods to new pods.", { default: false })),
-      excludePreparingDelete: optional(flag("Do not count pods that are held before their deletion.")),
+      enablePVCReuse: s.optional(s.flag("Give claims of vanished pods to new pods.", { default: false })),
+      excludePreparingDelete: s.optional(s.flag("Do not count pods that are held before their deletion.")),
     }),
   ),
-  updateStrategy: optional(updateStrategy(rollingUpdate)),
+  updateStrategy: s.optional(updateStrategy(rollingUpdate)),
 });
 
-const status = statusOf({
-  availableReplicas: int32("Pods that are ready for minReadySeconds and in state Normal."),
+const status = s.statusOf({
+  availableReplicas: s.int32("Pods that are ready for minReadySeconds and in state Normal."),
   collisionCount,
-  conditions: optional(
-    conditions({ lastUpdateTime: optional(dateTime("When status or reason changed last.")) }),
+  conditions: s.optional(
+    s.conditions({ lastUpdateTime: s.optional(s.dateTime("When status or reason changed last.")) }),
   ),
-  currentRevision: optional(text("Revision from which pods are updated.")),
-  expectedUpdatedReplicas: optional(int32("Pods that the partition lets be updated.")),
-  labelSelector: optional(text("The selector as text, for the scale subresource.")),
+  currentRevision: s.optional(s.text("Revision from which pods are updated.")),
+  expectedUpdatedReplicas: s.optional(s.int32("Pods that the partition lets be updated.")),
+  labelSelector: s.optional(s.text("The selector as text, for the scale subresource.")),
   observedGeneration,
-  readyReplicas: int32("Pods that are ready."),
-  replicas: int32("Pods that exist and are active."),
-  updateRevision: optional(text("Revision of the present template.")),
-  updatedAvailableReplicas: optional(int32("Available pods at the update revision.")),
-  updatedReadyReplicas: int32("Ready pods at the update revision."),
-  updatedReplicas: int32("Pods at the update revision."),
+  readyReplicas: s.int32("Pods that are ready."),
+  replicas: s.int32("Pods that exist and are active."),
+  updateRevision: s.optional(s.text("Revision of the present template.")),
+  updatedAvailableReplicas: s.optional(s.int32("Available pods at the update revision.")),
+  updatedReadyReplicas: s.int32("Ready pods at the update revision."),
+  updatedReplicas: s.int32("Pods at the update revision."),
 });
 
-export type CloneSetSpec = Static<typeof cloneSetSpec>;
-export type CloneSetSpecV1alpha1 = Static<typeof specV1alpha1>;
-export type CloneSetRollingUpdate = Static<typeof rollingUpdate>;
-export type CloneSetStatus = Static<typeof status>;
+export type CloneSetSpec = s.Static<typeof cloneSetSpec>;
+export type CloneSetSpecV1alpha1 = s.Static<typeof specV1alpha1>;
+export type CloneSetRollingUpdate = s.Static<typeof rollingUpdate>;
+export type CloneSetStatus = s.Static<typeof status>;
 /** The internal version, which is the storage version v1beta1. */
 export type CloneSet = KindObject<CloneSetSpec, CloneSetStatus>;
-export type CloneSetV1alpha1 = KindObject<CloneSetSpecV1alpha1, CloneSetStatus>;
 
 const columns: readonly PrinterColumn[] = [
   integerColumn("DESIRED", ".spec.replicas", "Wanted number of pods."),

@@ -2,6 +2,7 @@
 import { type FieldError, required, validateSelector } from "../../kube/core/index.ts";
 import type { Static } from "../dsl.ts";
 import type { priorityStrategy, scatterStrategy } from "../fragments.ts";
+import { termCount } from "../rules.ts";
 
 type PriorityStrategy = Static<ReturnType<typeof priorityStrategy>>;
 type ScatterStrategy = Static<ReturnType<typeof scatterStrategy>>;
@@ -19,9 +20,8 @@ export function priorityErrors(path: string, priorityStrategy: PriorityStrategy 
     if (typeof weight !== "number" || weight < 0 || weight > 100) {
       errors.push(required(`${item}.weight`, "weight must be valid number in the range 1-100"));
     }
-    const terms =
-      Object.keys(matchSelector?.matchLabels ?? {}).length + (matchSelector?.matchExpressions ?? []).length;
-    if (terms === 0) errors.push(required(`${item}.matchSelector`, "selector can not be empty"));
+    if (termCount(matchSelector) === 0)
+      errors.push(required(`${item}.matchSelector`, "selector can not be empty"));
     const [complaint] = validateSelector(matchSelector, "");
     if (complaint !== undefined) {
       errors.push(required(`${item}.matchSelector`, `invalid selector ${complaint.detail}`));

@@ -1,8 +1,6 @@
 /** What admission refuses in a CloneSet, in the API's words. Spec: cloneset 6. */
 
 import {
-  compileSelector,
-  diffPositional,
   dnsSubdomainErrors,
   type FieldError,
   forbidden,
@@ -11,10 +9,9 @@ import {
   isJsonObject,
   jsonEqual,
   required,
-  validateSelector,
 } from "../../kube/core/index.ts";
 import { ratcheted } from "../ratchet.ts";
-import { amountErrors, nonNegative } from "./rules.ts";
+import { amountErrors, changeBesideImages, nonNegative, templateSelectorErrors } from "../rules.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1, DecodedCloneSet } from "./schema.ts";
 import { validateTemplate } from "./template.ts";
 import { validateRollout } from "./validate_rollout.ts";
@@ -73,7 +70,7 @@ function validateSpec(next: DecodedCloneSet, context: CloneSetValidation): Field
   const replicas = spec.replicas ?? 1;
   return [
     ...nonNegative("spec.replicas", spec.replicas),
-    ...validateSelection(spec),
+    ...templateSelectorErrors(spec, "cloneset"),
     ...validateTemplate(spec, context),
     ...validateScaling(spec),
     ...nonNegative("spec.minReadySeconds", spec.minReadySeconds),
@@ -81,18 +78,6 @@ function validateSpec(next: DecodedCloneSet, context: CloneSetValidation): Field
     ...validateDeadline(next.version, spec),
     ...validateRollout(next, replicas),
   ];
-}
-
-function validateSelection(spec: CloneSetSpec | CloneSetSpecV1alpha1): FieldError[] {
-  const selector = spec.selector ?? undefined;
-  if (selector === undefined) return [required("spec.selector")];
-  const errors = validateSelector(selector, "spec.selector");
-  if (errors.length > 0) return errors;
-  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
-  if (terms === 0) return [invalid("spec.selector", selector, "empty selector is invalid for cloneset")];
-  const labels = spec.template?.metadata?.labels ?? {};
-  if (compileSelector(selector).matches(labels)) return [];
-  return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
 }
 
 function validateScaling(spec: CloneSetSpec | CloneSetSpecV1alpha1): FieldError[] {
@@ -158,12 +143,8 @@ function validateChange(next: DecodedCloneSet, old: DecodedCloneSet): FieldError
     errors.push(forbidden("spec", immutableWords));
   }
   if (next.version === "v1alpha1" && next.object.spec?.updateStrategy?.type === "InPlaceOnly") {
-    const before = old.object.spec?.template?.spec;
-    const change = diffPositional(before ?? {}, next.object.spec.template?.spec ?? {}).find((operation) => {
-      return operation.op !== "replace" || !/^\/containers\/\d+\/image$/.test(operation.path);
-    });
-    if (change !== undefined) {
-      const found = `${change.op} ${change.path}`;
+    const found = changeBesideImages(old.object.spec?.template?.spec, next.object.spec.template?.spec);
+    if (found !== undefined) {
       errors.push(
         forbidden("spec", `only allowed to update images in spec for InPlaceOnly, but found ${found}`),
       );

@@ -1,7 +1,7 @@
 /** What admission refuses in the update strategy. Spec: cloneset 6. */
 import { type FieldError, type IntOrString, invalid, isPercentage } from "../../kube/core/index.ts";
+import { amount, amountErrors, nonNegative } from "../rules.ts";
 import { podUpdatePolicies } from "./names.ts";
-import { amount, amountErrors, nonNegative } from "./rules.ts";
 import type { CloneSetRollingUpdate, DecodedCloneSet } from "./schema.ts";
 import { priorityErrors, scatterErrors } from "./update_order.ts";
 

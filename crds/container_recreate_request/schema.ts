@@ -2,42 +2,27 @@
 
 import { ageColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  choice,
-  dateTime,
-  flag,
-  int32,
-  int64,
-  list,
-  object,
-  objectList,
-  optional,
-  type Static,
-  specOf,
-  statusOf,
-  strictConditions,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { preStopHook } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import { convertContainerRecreateRequest } from "./convert.ts";
 
-const container = object("One container to recreate.", {
-  name: text("Container of the pod."),
-  ports: optional(
-    objectList("Ports, filled in for the preStop hook.", "One port.", {
-      containerPort: int32("Port in the container."),
-      hostIP: optional(text("Address on the node.")),
-      hostPort: optional(int32("Port on the node.")),
-      name: optional(text("Name.")),
-      protocol: optional(text("TCP, UDP or SCTP.", { default: "TCP" })),
+const container = s.object("One container to recreate.", {
+  name: s.text("Container of the pod."),
+  ports: s.optional(
+    s.objectList("Ports, filled in for the preStop hook.", "One port.", {
+      containerPort: s.int32("Port in the container."),
+      hostIP: s.optional(s.text("Address on the node.")),
+      hostPort: s.optional(s.int32("Port on the node.")),
+      name: s.optional(s.text("Name.")),
+      protocol: s.optional(s.text("TCP, UDP or SCTP.", { default: "TCP" })),
     }),
   ),
-  preStop: optional(preStopHook("Hook run before the container is stopped, filled in from the pod.")),
-  statusContext: optional(
-    object("The container as it was when the request was made.", {
-      containerID: text("Container that is to be stopped."),
-      restartCount: int32("Its restart count."),
+  preStop: s.optional(preStopHook("Hook run before the container is stopped, filled in from the pod.")),
+  statusContext: s.optional(
+    s.object("The container as it was when the request was made.", {
+      containerID: s.text("Container that is to be stopped."),
+      restartCount: s.int32("Its restart count."),
     }),
   ),
 });
@@ -49,72 +34,72 @@ const phaseWords = "Pending, Recreating, Succeeded, Failed or Completed.";
 function spec(strict: boolean) {
   const rules = strict ? { minimum: 0 } : {};
   const failureWords = "Whether one failed container ends the request: Fail (default) or Ignore.";
-  return specOf({
-    activeDeadlineSeconds: optional(int64("Seconds after which the request ends.", rules)),
-    containers: list("Containers to recreate.", container),
-    podName: text("Pod in the namespace of the request."),
-    strategy: optional(
-      object("How containers are recreated.", {
-        failurePolicy: optional(strict ? choice(failureWords, ["Fail", "Ignore"]) : text(failureWords)),
-        forceRecreate: optional(flag("Recreate containers that restarted since the request, too.")),
-        minStartedSeconds: optional(int32("Seconds a new container must run to count as recreated.", rules)),
-        orderedRecreate: optional(flag("One container after the other.")),
-        terminationGracePeriodSeconds: optional(
-          int64("Seconds a container has to stop; that of the pod by default.", rules),
+  return s.specOf({
+    activeDeadlineSeconds: s.optional(s.int64("Seconds after which the request ends.", rules)),
+    containers: s.list("Containers to recreate.", container),
+    podName: s.text("Pod in the namespace of the request."),
+    strategy: s.optional(
+      s.object("How containers are recreated.", {
+        failurePolicy: s.optional(strict ? s.choice(failureWords, ["Fail", "Ignore"]) : s.text(failureWords)),
+        forceRecreate: s.optional(s.flag("Recreate containers that restarted since the request, too.")),
+        minStartedSeconds: s.optional(
+          s.int32("Seconds a new container must run to count as recreated.", rules),
         ),
-        unreadyGracePeriodSeconds: optional(
-          int64("Seconds the pod is not ready before the first stop.", rules),
+        orderedRecreate: s.optional(s.flag("One container after the other.")),
+        terminationGracePeriodSeconds: s.optional(
+          s.int64("Seconds a container has to stop; that of the pod by default.", rules),
+        ),
+        unreadyGracePeriodSeconds: s.optional(
+          s.int64("Seconds the pod is not ready before the first stop.", rules),
         ),
       }),
     ),
-    ttlSecondsAfterFinished: optional(int32("Seconds after which the finished request is deleted.", rules)),
+    ttlSecondsAfterFinished: s.optional(
+      s.int32("Seconds after which the finished request is deleted.", rules),
+    ),
   });
 }
 
 function states(strict: boolean) {
-  return objectList("How far each container is.", "One container.", {
-    isKilled: optional(flag("Whether the old container was stopped.")),
-    message: optional(text("What went wrong.")),
-    name: text("Container."),
-    phase: strict ? choice(phaseWords, phases) : text(phaseWords),
+  return s.objectList("How far each container is.", "One container.", {
+    isKilled: s.optional(s.flag("Whether the old container was stopped.")),
+    message: s.optional(s.text("What went wrong.")),
+    name: s.text("Container."),
+    phase: strict ? s.choice(phaseWords, phases) : s.text(phaseWords),
   });
 }
 
-const statusV1alpha1 = statusOf({
-  completionTime: optional(dateTime("When the request ended.")),
-  containerRecreateStates: optional(states(false)),
-  message: optional(text("State in words.")),
-  phase: text(phaseWords),
+const statusV1alpha1 = s.statusOf({
+  completionTime: s.optional(s.dateTime("When the request ended.")),
+  containerRecreateStates: s.optional(states(false)),
+  message: s.optional(s.text("State in words.")),
+  phase: s.text(phaseWords),
 });
 
-const status = statusOf({
-  completionTime: optional(dateTime("When the request ended.")),
-  conditions: optional(strictConditions()),
-  containerRecreateStates: optional(states(true)),
-  containerStatusSnapshot: optional(
-    objectList("Containers as the agent saw them last.", "One container.", {
-      containerID: optional(text("Container in the runtime.")),
-      name: text("Container."),
-      ready: flag("Whether it is ready."),
-      restartCount: int32("Its restart count."),
+const status = s.statusOf({
+  completionTime: s.optional(s.dateTime("When the request ended.")),
+  conditions: s.optional(s.strictConditions()),
+  containerRecreateStates: s.optional(states(true)),
+  containerStatusSnapshot: s.optional(
+    s.objectList("Containers as the agent saw them last.", "One container.", {
+      containerID: s.optional(s.text("Container in the runtime.")),
+      name: s.text("Container."),
+      ready: s.flag("Whether it is ready."),
+      restartCount: s.int32("Its restart count."),
     }),
   ),
-  message: optional(text("State in words.")),
-  phase: choice(phaseWords, phases),
+  message: s.optional(s.text("State in words.")),
+  phase: s.choice(phaseWords, phases),
 });
 
 const specV1alpha1 = spec(false);
 const specV1beta1 = spec(true);
 
-export type ContainerRecreateRequestSpec = Static<typeof specV1beta1>;
-export type ContainerRecreateRequestStatus = Static<typeof status>;
+export type ContainerRecreateRequestSpec = s.Static<typeof specV1beta1>;
+export type ContainerRecreateRequestStatus = s.Static<typeof status>;
 export type ContainerRecreateRequest = KindObject<
   ContainerRecreateRequestSpec,
   ContainerRecreateRequestStatus
->;
-export type ContainerRecreateRequestV1alpha1 = KindObject<
-  Static<typeof specV1alpha1>,
-  Static<typeof statusV1alpha1>
 >;
 
 const columns: readonly PrinterColumn[] = [

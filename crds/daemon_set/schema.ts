@@ -3,20 +3,7 @@
 import { ageColumn, containerColumns, integerColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  conditions,
-  flag,
-  int32,
-  intOrString,
-  labelSelector,
-  object,
-  optional,
-  podTemplate,
-  type Static,
-  specOf,
-  statusOf,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import {
   collisionCount,
   lifecycle,
@@ -29,63 +16,64 @@ import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import { convertDaemonSet } from "./convert.ts";
 
-const rollingUpdate = object("Settings of the type RollingUpdate.", {
-  maxSurge: optional(intOrString("Nodes that may run an old and a new pod at the same time; 0 by default.")),
-  maxUnavailable: optional(intOrString("Pods that may be unavailable during an update; 1 by default.")),
-  partition: optional(intOrString("Pods that stay at the old revision; 0 by default.")),
-  paused: optional(flag("Hold the update.")),
-  rollingUpdateType: optional(text("Standard (default) or InPlaceIfPossible.")),
-  selector: optional(labelSelector("Nodes whose pods are updated; all by default.")),
+const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
+  maxSurge: s.optional(
+    s.intOrString("Nodes that may run an old and a new pod at the same time; 0 by default."),
+  ),
+  maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 1 by default.")),
+  partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
+  paused: s.optional(s.flag("Hold the update.")),
+  rollingUpdateType: s.optional(s.text("Standard (default) or InPlaceIfPossible.")),
+  selector: s.optional(s.labelSelector("Nodes whose pods are updated; all by default.")),
 });
 
 const common = {
-  burstReplicas: optional(intOrString("Pods created or deleted in one pass; 250 by default.")),
-  lifecycle: optional(lifecycle()),
-  minReadySeconds: optional(int32("Seconds a pod must be ready to count as available.")),
+  burstReplicas: s.optional(s.intOrString("Pods created or deleted in one pass; 250 by default.")),
+  lifecycle: s.optional(lifecycle()),
+  minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available.")),
   revisionHistoryLimit,
   selector: templateSelector,
-  template: podTemplate("The pods to create, one on each suitable node."),
-  updateStrategy: optional(updateStrategy(rollingUpdate)),
+  template: s.podTemplate("The pods to create, one on each suitable node."),
+  updateStrategy: s.optional(updateStrategy(rollingUpdate)),
 };
 
-const specV1alpha1 = specOf(common);
+const specV1alpha1 = s.specOf(common);
 
-const spec = specOf({
+const spec = s.specOf({
   ...common,
-  scaleStrategy: optional(
-    object("How pods are created.", {
-      partitionedScaling: optional(flag("Create missing pods in portions, as the partition allows.")),
+  scaleStrategy: s.optional(
+    s.object("How pods are created.", {
+      partitionedScaling: s.optional(s.flag("Create missing pods in portions, as the partition allows.")),
     }),
   ),
 });
 
 const statusCommon = {
   collisionCount,
-  conditions: optional(conditions({})),
-  currentNumberScheduled: int32("Nodes that run the pod and should."),
-  desiredNumberScheduled: int32("Nodes that should run the pod."),
-  numberAvailable: optional(int32("Nodes whose pod is available.")),
-  numberMisscheduled: int32("Nodes that run the pod and should not."),
-  numberReady: int32("Nodes whose pod is ready."),
-  numberUnavailable: optional(int32("Nodes that should have an available pod and have none.")),
+  conditions: s.optional(s.conditions({})),
+  currentNumberScheduled: s.int32("Nodes that run the pod and should."),
+  desiredNumberScheduled: s.int32("Nodes that should run the pod."),
+  numberAvailable: s.optional(s.int32("Nodes whose pod is available.")),
+  numberMisscheduled: s.int32("Nodes that run the pod and should not."),
+  numberReady: s.int32("Nodes whose pod is ready."),
+  numberUnavailable: s.optional(s.int32("Nodes that should have an available pod and have none.")),
   observedGeneration,
-  updatedNumberScheduled: int32("Nodes that run the pod at the update revision."),
+  updatedNumberScheduled: s.int32("Nodes that run the pod at the update revision."),
 };
 
-const statusV1alpha1 = statusOf({
+const statusV1alpha1 = s.statusOf({
   ...statusCommon,
-  daemonSetHash: optional(text("Hash of the present template.")),
+  daemonSetHash: s.optional(s.text("Hash of the present template.")),
 });
 
-const status = statusOf({
+const status = s.statusOf({
   ...statusCommon,
-  updateRevision: optional(text("Revision of the present template.")),
+  updateRevision: s.optional(s.text("Revision of the present template.")),
 });
 
-export type DaemonSetSpec = Static<typeof spec>;
-export type DaemonSetStatus = Static<typeof status>;
+export type DaemonSetSpec = s.Static<typeof spec>;
+export type DaemonSetStatus = s.Static<typeof status>;
 export type DaemonSet = KindObject<DaemonSetSpec, DaemonSetStatus>;
-export type DaemonSetV1alpha1 = KindObject<Static<typeof specV1alpha1>, Static<typeof statusV1alpha1>>;
 
 const columns: readonly PrinterColumn[] = [
   integerColumn("DESIRED", ".status.desiredNumberScheduled", "Nodes that should run the pod."),

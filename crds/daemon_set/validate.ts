@@ -14,8 +14,8 @@ import {
   validatePodTemplate,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
 import { ratcheted } from "../ratchet.ts";
+import { nonNegative, termCount } from "../rules.ts";
 import type { DaemonSetSpec, DecodedDaemonSet } from "./schema.ts";
 import { validateRollingUpdate } from "./validate_rollout.ts";
 
@@ -77,8 +77,7 @@ function validateSelection(spec: Spec): FieldError[] {
       invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"),
     );
   }
-  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
-  if (terms === 0) {
+  if (termCount(selector) === 0) {
     errors.push(invalid("spec.selector", selector, "empty selector is invalid for daemonset"));
   }
   return errors;

@@ -7,7 +7,7 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { portionErrors } from "../clone_set/rules.ts";
+import { portionErrors } from "../rules.ts";
 import type { DaemonSetSpec } from "./schema.ts";
 
 type RollingUpdate = NonNullable<NonNullable<DaemonSetSpec["updateStrategy"]>["rollingUpdate"]>;

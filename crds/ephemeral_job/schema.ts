@@ -2,51 +2,39 @@
 
 import { ageColumn, integerColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  conditions,
-  dateTime,
-  flag,
-  int32,
-  int64,
-  labelSelector,
-  object,
-  optional,
-  preserve,
-  type Static,
-  specOf,
-  statusOf,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { completionTime, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Container } from "../pod_template.ts";
 
-const spec = specOf({
-  activeDeadlineSeconds: optional(int64("Seconds after which the job ends.")),
-  parallelism: optional(int32("Pods that are worked on at the same time; 1 by default.")),
-  paused: optional(flag("Go to no further pods.")),
-  replicas: optional(int32("Number of pods; all that match by default.")),
-  selector: labelSelector("Pods that get the containers."),
-  template: object("What runs in each pod.", {
-    ephemeralContainers: preserve<Container[]>("Ephemeral containers to run."),
+const spec = s.specOf({
+  activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job ends.")),
+  parallelism: s.optional(s.int32("Pods that are worked on at the same time; 1 by default.")),
+  paused: s.optional(s.flag("Go to no further pods.")),
+  replicas: s.optional(s.int32("Number of pods; all that match by default.")),
+  selector: s.labelSelector("Pods that get the containers."),
+  template: s.object("What runs in each pod.", {
+    ephemeralContainers: s.preserve<Container[]>("Ephemeral containers to run."),
   }),
-  ttlSecondsAfterFinished: optional(int32("Seconds after which the finished job is deleted.")),
+  ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
 });
 
-const status = statusOf({
+const status = s.statusOf({
   completionTime,
-  conditions: optional(conditions({ lastProbeTime: optional(dateTime("When it was checked last.")) })),
-  failed: optional(int32("Pods whose containers failed.")),
-  match: optional(int32("Pods that match.")),
-  phase: optional(text("State of the job.")),
-  running: optional(int32("Pods whose containers run.")),
+  conditions: s.optional(
+    s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
+  ),
+  failed: s.optional(s.int32("Pods whose containers failed.")),
+  match: s.optional(s.int32("Pods that match.")),
+  phase: s.optional(s.text("State of the job.")),
+  running: s.optional(s.int32("Pods whose containers run.")),
   startTime,
-  succeeded: optional(int32("Pods whose containers succeeded.")),
-  waiting: optional(int32("Pods whose containers wait.")),
+  succeeded: s.optional(s.int32("Pods whose containers succeeded.")),
+  waiting: s.optional(s.int32("Pods whose containers wait.")),
 });
 
-export type EphemeralJobSpec = Static<typeof spec>;
-export type EphemeralJobStatus = Static<typeof status>;
+export type EphemeralJobSpec = s.Static<typeof spec>;
+export type EphemeralJobStatus = s.Static<typeof status>;
 export type EphemeralJob = KindObject<EphemeralJobSpec, EphemeralJobStatus>;
 
 const columns: readonly PrinterColumn[] = [

@@ -2,31 +2,34 @@
 
 import { ageColumn, integerColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import { int32, objectList, optional, type Static, specOf, statusOf, strings, text } from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { completionTime, imagePullSettings, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
-export const imageListPullJobSpec = specOf({ ...imagePullSettings(), images: strings("Images to pull.") });
+export const imageListPullJobSpec = s.specOf({
+  ...imagePullSettings(),
+  images: s.strings("Images to pull."),
+});
 
-const status = statusOf({
-  active: optional(int32("Images that are being pulled.")),
-  completed: optional(int32("Images whose job ended.")),
+const status = s.statusOf({
+  active: s.optional(s.int32("Images that are being pulled.")),
+  completed: s.optional(s.int32("Images whose job ended.")),
   completionTime,
-  desired: int32("Number of images."),
-  failedImageStatuses: optional(
-    objectList("Images that could not be pulled everywhere.", "One image.", {
-      imagePullJob: optional(text("Job that pulled the image.")),
-      message: optional(text("What went wrong.")),
-      name: optional(text("Image.")),
+  desired: s.int32("Number of images."),
+  failedImageStatuses: s.optional(
+    s.objectList("Images that could not be pulled everywhere.", "One image.", {
+      imagePullJob: s.optional(s.text("Job that pulled the image.")),
+      message: s.optional(s.text("What went wrong.")),
+      name: s.optional(s.text("Image.")),
     }),
   ),
   startTime,
-  succeeded: optional(int32("Images that were pulled on all nodes.")),
+  succeeded: s.optional(s.int32("Images that were pulled on all nodes.")),
 });
 
-export type ImageListPullJobSpec = Static<typeof imageListPullJobSpec>;
-export type ImageListPullJobStatus = Static<typeof status>;
+export type ImageListPullJobSpec = s.Static<typeof imageListPullJobSpec>;
+export type ImageListPullJobStatus = s.Static<typeof status>;
 export type ImageListPullJob = KindObject<ImageListPullJobSpec, ImageListPullJobStatus>;
 
 const columns: readonly PrinterColumn[] = [

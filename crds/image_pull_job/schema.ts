@@ -2,25 +2,25 @@
 
 import { ageColumn, integerColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import { int32, optional, type Static, specOf, statusOf, strings, text } from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { completionTime, imagePullSettings, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 
-const spec = specOf({ ...imagePullSettings(), image: text("Image to pull.") });
+const spec = s.specOf({ ...imagePullSettings(), image: s.text("Image to pull.") });
 
-const status = statusOf({
-  active: optional(int32("Nodes that pull.")),
+const status = s.statusOf({
+  active: s.optional(s.int32("Nodes that pull.")),
   completionTime,
-  desired: int32("Nodes that should have the image."),
-  failed: optional(int32("Nodes on which the pull failed.")),
-  failedNodes: optional(strings("Names of the nodes on which the pull failed.")),
-  message: optional(text("State in words.")),
+  desired: s.int32("Nodes that should have the image."),
+  failed: s.optional(s.int32("Nodes on which the pull failed.")),
+  failedNodes: s.optional(s.strings("Names of the nodes on which the pull failed.")),
+  message: s.optional(s.text("State in words.")),
   startTime,
-  succeeded: optional(int32("Nodes that have the image.")),
+  succeeded: s.optional(s.int32("Nodes that have the image.")),
 });
 
-export type ImagePullJobSpec = Static<typeof spec>;
-export type ImagePullJobStatus = Static<typeof status>;
+export type ImagePullJobSpec = s.Static<typeof spec>;
+export type ImagePullJobStatus = s.Static<typeof status>;
 export type ImagePullJob = KindObject<ImagePullJobSpec, ImagePullJobStatus>;
 
 const columns: readonly PrinterColumn[] = [

@@ -2,89 +2,75 @@
 
 import { ageColumn, integerColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  dateTime,
-  int32,
-  int64,
-  list,
-  map,
-  object,
-  objectList,
-  optional,
-  type Static,
-  specOf,
-  statusOf,
-  type TProperties,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { objectReference, sandboxConfig } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 
-const tag = object("One tag.", {
-  createdAt: optional(dateTime("When the tag was asked for.")),
-  imagePullPolicy: optional(text("IfNotPresent (default) or Always.")),
-  ownerReferences: optional(list("Jobs that ask for the tag.", objectReference("One job."))),
-  pullPolicy: optional(
-    object("How the tag is pulled.", {
-      activeDeadlineSeconds: optional(int64("Seconds after which the task ends.")),
-      backoffLimit: optional(int32("Attempts until the pull counts as failed.")),
-      timeoutSeconds: optional(int32("Seconds after which one attempt is given up.")),
-      ttlSecondsAfterFinished: optional(int32("Seconds after which the finished task is removed.")),
+const tag = s.object("One tag.", {
+  createdAt: s.optional(s.dateTime("When the tag was asked for.")),
+  imagePullPolicy: s.optional(s.text("IfNotPresent (default) or Always.")),
+  ownerReferences: s.optional(s.list("Jobs that ask for the tag.", objectReference("One job."))),
+  pullPolicy: s.optional(
+    s.object("How the tag is pulled.", {
+      activeDeadlineSeconds: s.optional(s.int64("Seconds after which the task ends.")),
+      backoffLimit: s.optional(s.int32("Attempts until the pull counts as failed.")),
+      timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up.")),
+      ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished task is removed.")),
     }),
   ),
-  tag: text("Tag or digest."),
-  version: optional(int64("Raised to pull once more.")),
+  tag: s.text("Tag or digest."),
+  version: s.optional(s.int64("Raised to pull once more.")),
 });
 
-const secret = { name: optional(text("Name.")), namespace: optional(text("Namespace.")) };
+const secret = { name: s.optional(s.text("Name.")), namespace: s.optional(s.text("Namespace.")) };
 const secretWithMode = {
   ...secret,
-  mode: optional(text("batch: a copy that goes with the image; empty: used as it is.")),
+  mode: s.optional(s.text("batch: a copy that goes with the image; empty: used as it is.")),
 };
 
-function spec<F extends TProperties>(fields: F) {
-  const image = object("One image.", {
-    pullSecrets: optional(objectList("Secrets with registry credentials.", "One Secret.", fields)),
-    sandboxConfig: optional(sandboxConfig()),
-    tags: list("Tags to pull.", tag),
+function spec<F extends s.TProperties>(fields: F) {
+  const image = s.object("One image.", {
+    pullSecrets: s.optional(s.objectList("Secrets with registry credentials.", "One Secret.", fields)),
+    sandboxConfig: s.optional(sandboxConfig()),
+    tags: s.list("Tags to pull.", tag),
   });
-  return specOf({ images: optional(map("Images by name, without tag.", image)) });
+  return s.specOf({ images: s.optional(s.map("Images by name, without tag.", image)) });
 }
 
-const tagStatus = object("One tag.", {
-  completionTime: optional(dateTime("When the task ended.")),
-  imageID: optional(text("Image the runtime has for the tag.")),
-  message: optional(text("What went wrong.")),
-  phase: text("Waiting, Pulling, Succeeded or Failed."),
-  progress: optional(int32("Percentage.")),
-  startTime: optional(dateTime("When the task began.")),
-  tag: text("Tag or digest."),
-  version: optional(int64("Version of the task.")),
+const tagStatus = s.object("One tag.", {
+  completionTime: s.optional(s.dateTime("When the task ended.")),
+  imageID: s.optional(s.text("Image the runtime has for the tag.")),
+  message: s.optional(s.text("What went wrong.")),
+  phase: s.text("Waiting, Pulling, Succeeded or Failed."),
+  progress: s.optional(s.int32("Percentage.")),
+  startTime: s.optional(s.dateTime("When the task began.")),
+  tag: s.text("Tag or digest."),
+  version: s.optional(s.int64("Version of the task.")),
 });
 
-const status = statusOf({
-  desired: int32("Number of tasks."),
-  failed: optional(int32("Tasks that failed.")),
-  firstSyncStatus: optional(
-    object("First look at the node's images after the agent started.", {
-      message: optional(text("What went wrong.")),
-      status: optional(text("failed or succeeded.")),
-      syncAt: optional(dateTime("When it happened.")),
+const status = s.statusOf({
+  desired: s.int32("Number of tasks."),
+  failed: s.optional(s.int32("Tasks that failed.")),
+  firstSyncStatus: s.optional(
+    s.object("First look at the node's images after the agent started.", {
+      message: s.optional(s.text("What went wrong.")),
+      status: s.optional(s.text("failed or succeeded.")),
+      syncAt: s.optional(s.dateTime("When it happened.")),
     }),
   ),
-  imageStatuses: optional(
-    map("Tasks by image name.", object("One image.", { tags: list("Tags.", tagStatus) })),
+  imageStatuses: s.optional(
+    s.map("Tasks by image name.", s.object("One image.", { tags: s.list("Tags.", tagStatus) })),
   ),
-  pulling: optional(int32("Tasks that run.")),
-  succeeded: optional(int32("Tasks that succeeded.")),
-  waiting: optional(int32("Tasks that wait.")),
+  pulling: s.optional(s.int32("Tasks that run.")),
+  succeeded: s.optional(s.int32("Tasks that succeeded.")),
+  waiting: s.optional(s.int32("Tasks that wait.")),
 });
 
 const specV1alpha1 = spec(secret);
 const specV1beta1 = spec(secretWithMode);
 
-export type NodeImageSpec = Static<typeof specV1beta1>;
-export type NodeImageStatus = Static<typeof status>;
+export type NodeImageSpec = s.Static<typeof specV1beta1>;
+export type NodeImageStatus = s.Static<typeof status>;
 export type NodeImage = KindObject<NodeImageSpec, NodeImageStatus>;
 
 const columns: readonly PrinterColumn[] = [

@@ -1,25 +1,25 @@
 /** NodePodProbe, v1alpha1 only: the probes of one node. Spec: containers. */
 
 import { defineKind } from "../define_kind.ts";
-import { dateTime, objectList, optional, type Static, specOf, statusOf, text } from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { probe } from "../fragments.ts";
 import type { KindObject } from "../kind.ts";
 
 const podIdentity = {
-  name: text("Pod."),
-  namespace: text("Namespace of the pod."),
-  uid: text("UID of the pod."),
+  name: s.text("Pod."),
+  namespace: s.text("Namespace of the pod."),
+  uid: s.text("UID of the pod."),
 };
 
-const spec = specOf({
-  podProbes: optional(
-    objectList("Pods of the node.", "One pod.", {
+const spec = s.specOf({
+  podProbes: s.optional(
+    s.objectList("Pods of the node.", "One pod.", {
       ...podIdentity,
-      IP: text("Address of the pod."),
-      probes: optional(
-        objectList("Probes.", "One probe.", {
-          containerName: text("Container in which the probe runs."),
-          name: text("Name of the marker and of the probe."),
+      IP: s.text("Address of the pod."),
+      probes: s.optional(
+        s.objectList("Probes.", "One probe.", {
+          containerName: s.text("Container in which the probe runs."),
+          name: s.text("Name of the marker and of the probe."),
           probe: probe("What is run."),
         }),
       ),
@@ -27,25 +27,25 @@ const spec = specOf({
   ),
 });
 
-const status = statusOf({
-  podProbeStatuses: optional(
-    objectList("Pods of the node.", "One pod.", {
+const status = s.statusOf({
+  podProbeStatuses: s.optional(
+    s.objectList("Pods of the node.", "One pod.", {
       ...podIdentity,
-      probeStates: optional(
-        objectList("Results.", "One probe.", {
-          lastProbeTime: optional(dateTime("When the probe ran last.")),
-          lastTransitionTime: optional(dateTime("When the result changed last.")),
-          message: optional(text("Output of the probe.")),
-          name: text("Name of the marker and of the probe."),
-          state: text("Succeeded, Failed or Unknown."),
+      probeStates: s.optional(
+        s.objectList("Results.", "One probe.", {
+          lastProbeTime: s.optional(s.dateTime("When the probe ran last.")),
+          lastTransitionTime: s.optional(s.dateTime("When the result changed last.")),
+          message: s.optional(s.text("Output of the probe.")),
+          name: s.text("Name of the marker and of the probe."),
+          state: s.text("Succeeded, Failed or Unknown."),
         }),
       ),
     }),
   ),
 });
 
-export type NodePodProbeSpec = Static<typeof spec>;
-export type NodePodProbeStatus = Static<typeof status>;
+export type NodePodProbeSpec = s.Static<typeof spec>;
+export type NodePodProbeStatus = s.Static<typeof status>;
 export type NodePodProbe = KindObject<NodePodProbeSpec, NodePodProbeStatus>;
 
 export const nodePodProbe = defineKind({

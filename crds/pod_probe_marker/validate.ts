@@ -17,6 +17,7 @@ import {
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
 import { ratcheted } from "../ratchet.ts";
+import { termCount } from "../rules.ts";
 import type { PodProbeMarker, PodProbeMarkerSpec } from "./schema.ts";
 
 type MarkerProbe = PodProbeMarkerSpec["probes"][number];
@@ -46,8 +47,7 @@ function errorsOf({ spec }: Draft<PodProbeMarker>, old: Draft<PodProbeMarker> | 
 
 function validateMarkerSelector({ selector }: PodProbeMarkerSpec): FieldError[] {
   const errors = validateSelector(selector, "spec.selector");
-  const terms = Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length;
-  if (terms > 0) return errors;
+  if (termCount(selector) > 0) return errors;
   return [
     ...errors,
     invalid("spec.selector", selector ?? {}, "empty selector is not valid for podProbeMarker."),

@@ -2,67 +2,51 @@
 
 import { integerColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  choice,
-  int32,
-  intOrString,
-  labelSelector,
-  list,
-  object,
-  optional,
-  type Static,
-  specOf,
-  statusOf,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { observedGeneration, timesByName } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import { convertPodUnavailableBudget } from "./convert.ts";
 
 const common = {
-  maxUnavailable: optional(intOrString("Pods that may be unavailable at the same time.")),
-  minAvailable: optional(intOrString("Pods that must stay available.")),
-  selector: optional(labelSelector("Pods that are protected; or targetRef.")),
-  targetRef: optional(
-    object("Workload whose pods are protected; or selector.", {
-      apiVersion: optional(text("API version of the workload.")),
-      kind: optional(text("Kind of the workload.")),
-      name: optional(text("Name of the workload.")),
+  maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable at the same time.")),
+  minAvailable: s.optional(s.intOrString("Pods that must stay available.")),
+  selector: s.optional(s.labelSelector("Pods that are protected; or targetRef.")),
+  targetRef: s.optional(
+    s.object("Workload whose pods are protected; or selector.", {
+      apiVersion: s.optional(s.text("API version of the workload.")),
+      kind: s.optional(s.text("Kind of the workload.")),
+      name: s.optional(s.text("Name of the workload.")),
     }),
   ),
 };
 
-const specV1alpha1 = specOf(common);
+const specV1alpha1 = s.specOf(common);
 
-const spec = specOf({
+const spec = s.specOf({
   ...common,
-  ignoredPodSelector: optional(labelSelector("Pods that are not protected although selected.")),
-  protectOperations: optional(
-    list(
+  ignoredPodSelector: s.optional(s.labelSelector("Pods that are not protected although selected.")),
+  protectOperations: s.optional(
+    s.list(
       "Operations that the budget limits; DELETE, EVICT and UPDATE by default.",
-      choice("One operation.", ["DELETE", "UPDATE", "EVICT", "RESIZE"]),
+      s.choice("One operation.", ["DELETE", "UPDATE", "EVICT", "RESIZE"]),
     ),
   ),
-  protectTotalReplicas: optional(int32("Number that counts as the total.", { minimum: 1 })),
+  protectTotalReplicas: s.optional(s.int32("Number that counts as the total.", { minimum: 1 })),
 });
 
-const status = statusOf({
-  currentAvailable: int32("Pods that are available."),
-  desiredAvailable: int32("Pods that must stay available."),
-  disruptedPods: optional(timesByName("Pods whose deletion was allowed and has not been seen yet.")),
+const status = s.statusOf({
+  currentAvailable: s.int32("Pods that are available."),
+  desiredAvailable: s.int32("Pods that must stay available."),
+  disruptedPods: s.optional(timesByName("Pods whose deletion was allowed and has not been seen yet.")),
   observedGeneration,
-  totalReplicas: int32("Pods that count as the total."),
-  unavailableAllowed: int32("Pods that may become unavailable now."),
-  unavailablePods: optional(timesByName("Pods whose change was allowed and has not been seen yet.")),
+  totalReplicas: s.int32("Pods that count as the total."),
+  unavailableAllowed: s.int32("Pods that may become unavailable now."),
+  unavailablePods: s.optional(timesByName("Pods whose change was allowed and has not been seen yet.")),
 });
 
-export type PodUnavailableBudgetSpec = Static<typeof spec>;
-export type PodUnavailableBudgetStatus = Static<typeof status>;
+export type PodUnavailableBudgetSpec = s.Static<typeof spec>;
+export type PodUnavailableBudgetStatus = s.Static<typeof status>;
 export type PodUnavailableBudget = KindObject<PodUnavailableBudgetSpec, PodUnavailableBudgetStatus>;
-export type PodUnavailableBudgetV1alpha1 = KindObject<
-  Static<typeof specV1alpha1>,
-  PodUnavailableBudgetStatus
->;
 
 const columns: readonly PrinterColumn[] = [
   integerColumn("Allowed", ".status.unavailableAllowed", "Pods that may become unavailable now."),

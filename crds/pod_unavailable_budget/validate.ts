@@ -9,10 +9,10 @@ import {
   notSupported,
   required,
 } from "../../kube/core/index.ts";
-import { portionErrors, selectorErrors } from "../clone_set/rules.ts";
 import type { Draft } from "../kind_reader.ts";
 import { sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
 import { ratcheted } from "../ratchet.ts";
+import { portionErrors, selectorErrors } from "../rules.ts";
 import { protectTotalReplicasAnnotation } from "./names.ts";
 import type { PodUnavailableBudget, PodUnavailableBudgetSpec } from "./schema.ts";
 import { selectorsOverlap } from "./selector_overlap.ts";

@@ -3,54 +3,35 @@
 import { ageColumn, integerColumn } from "../columns.ts";
 import { sidecars } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  choice,
-  container,
-  flag,
-  int32,
-  intOrString,
-  labelSelector,
-  list,
-  object,
-  objectList,
-  optional,
-  preserve,
-  type Static,
-  specOf,
-  statusOf,
-  stringMap,
-  strings,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import { collisionCount, observedGeneration, priorityStrategy, scatterStrategy } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
-import type { Decoded } from "../kind_reader.ts";
 import type { Volume } from "../pod_template.ts";
 import { convertSidecarSet } from "./convert.ts";
 
 function sharePolicy(description: string) {
-  return object(description, { type: optional(text("enabled or disabled (default).")) });
+  return s.object(description, { type: s.optional(s.text("enabled or disabled (default).")) });
 }
 
 function expressions(description: string) {
-  return object(description, {
-    cpu: optional(text("Expression over the CPU of the target containers.")),
-    memory: optional(text("Expression over the memory of the target containers.")),
+  return s.object(description, {
+    cpu: s.optional(s.text("Expression over the CPU of the target containers.")),
+    memory: s.optional(s.text("Expression over the memory of the target containers.")),
   });
 }
 
-const transferEnv = object("Variables of one container.", {
-  envName: optional(text("Variable to copy.")),
-  envNames: optional(strings("Further variables to copy.")),
-  sourceContainerName: optional(text("Container of the pod to copy from.")),
-  sourceContainerNameFrom: optional(
-    object("Where the container's name is found.", {
-      fieldRef: optional(
-        object(
+const transferEnv = s.object("Variables of one container.", {
+  envName: s.optional(s.text("Variable to copy.")),
+  envNames: s.optional(s.strings("Further variables to copy.")),
+  sourceContainerName: s.optional(s.text("Container of the pod to copy from.")),
+  sourceContainerNameFrom: s.optional(
+    s.object("Where the container's name is found.", {
+      fieldRef: s.optional(
+        s.object(
           "Field of the pod that holds the name.",
           {
-            apiVersion: optional(text("Version of the pod's schema.")),
-            fieldPath: text("Label or annotation of the pod."),
+            apiVersion: s.optional(s.text("Version of the pod's schema.")),
+            fieldPath: s.text("Label or annotation of the pod."),
           },
           { atomic: true },
         ),
@@ -59,99 +40,100 @@ const transferEnv = object("Variables of one container.", {
   ),
 });
 
-const sidecar = container("One sidecar.", {
-  podInjectPolicy: optional(text("BeforeAppContainer or AfterAppContainer.")),
-  resourcesPolicy: optional(
-    object("Resources in relation to those of the pod's other containers.", {
-      resourcesExpr: object("Expressions that give the sidecar's resources.", {
-        limits: optional(expressions("Limits.")),
-        requests: optional(expressions("Requests.")),
+const sidecar = s.container("One sidecar.", {
+  podInjectPolicy: s.optional(s.text("BeforeAppContainer or AfterAppContainer.")),
+  resourcesPolicy: s.optional(
+    s.object("Resources in relation to those of the pod's other containers.", {
+      resourcesExpr: s.object("Expressions that give the sidecar's resources.", {
+        limits: s.optional(expressions("Limits.")),
+        requests: s.optional(expressions("Requests.")),
       }),
-      targetContainersMode: choice("How the resources of several containers are combined.", ["sum", "max"]),
-      targetContainersNameRegex: optional(text("Containers that count, by name.", { default: ".*" })),
+      targetContainersMode: s.choice("How the resources of several containers are combined.", ["sum", "max"]),
+      targetContainersNameRegex: s.optional(s.text("Containers that count, by name.", { default: ".*" })),
     }),
   ),
-  shareVolumeDevicePolicy: optional(sharePolicy("Whether the pod's volume devices are shared.")),
-  shareVolumePolicy: optional(sharePolicy("Whether the pod's volume mounts are shared.")),
-  transferEnv: optional(list("Variables copied from the pod's containers.", transferEnv)),
-  upgradeStrategy: optional(
-    object("How the sidecar is updated.", {
-      hotUpgradeEmptyImage: optional(text("Image of the idle one of the two containers.")),
-      upgradeType: optional(text("ColdUpgrade (default) or HotUpgrade.")),
+  shareVolumeDevicePolicy: s.optional(sharePolicy("Whether the pod's volume devices are shared.")),
+  shareVolumePolicy: s.optional(sharePolicy("Whether the pod's volume mounts are shared.")),
+  transferEnv: s.optional(s.list("Variables copied from the pod's containers.", transferEnv)),
+  upgradeStrategy: s.optional(
+    s.object("How the sidecar is updated.", {
+      hotUpgradeEmptyImage: s.optional(s.text("Image of the idle one of the two containers.")),
+      upgradeType: s.optional(s.text("ColdUpgrade (default) or HotUpgrade.")),
     }),
   ),
 });
 
 const common = {
-  containers: optional(list("Sidecars to add.", sidecar)),
-  imagePullSecrets: optional(
-    list(
+  containers: s.optional(s.list("Sidecars to add.", sidecar)),
+  imagePullSecrets: s.optional(
+    s.list(
       "Secrets with registry credentials, added to the pod.",
-      object("One Secret.", { name: optional(text("Name.", { default: "" })) }, { atomic: true }),
+      s.object("One Secret.", { name: s.optional(s.text("Name.", { default: "" })) }, { atomic: true }),
     ),
   ),
-  initContainers: optional(list("Init containers to add.", sidecar)),
-  injectionStrategy: optional(
-    object("How new pods are treated.", {
-      paused: optional(flag("Leave new pods alone.")),
-      revision: optional(
-        object("Revision that new pods get.", {
-          customVersion: optional(text("Revision by its version label.")),
-          policy: optional(
-            choice("Whether all new pods get the revision.", ["Always", "Partial"], {
+  initContainers: s.optional(s.list("Init containers to add.", sidecar)),
+  injectionStrategy: s.optional(
+    s.object("How new pods are treated.", {
+      paused: s.optional(s.flag("Leave new pods alone.")),
+      revision: s.optional(
+        s.object("Revision that new pods get.", {
+          customVersion: s.optional(s.text("Revision by its version label.")),
+          policy: s.optional(
+            s.choice("Whether all new pods get the revision.", ["Always", "Partial"], {
               default: "Always",
             }),
           ),
-          revisionName: optional(text("Revision by name.")),
+          revisionName: s.optional(s.text("Revision by name.")),
         }),
       ),
     }),
   ),
-  namespaceSelector: optional(labelSelector("Namespaces of the pods; all by default.")),
-  patchPodMetadata: optional(
-    objectList("Annotations added to the pod.", "One patch.", {
-      annotations: optional(stringMap("Annotations.")),
-      patchPolicy: optional(text("Retain (default), Overwrite or MergePatchJson.")),
+  namespaceSelector: s.optional(s.labelSelector("Namespaces of the pods; all by default.")),
+  patchPodMetadata: s.optional(
+    s.objectList("Annotations added to the pod.", "One patch.", {
+      annotations: s.optional(s.stringMap("Annotations.")),
+      patchPolicy: s.optional(s.text("Retain (default), Overwrite or MergePatchJson.")),
     }),
   ),
-  revisionHistoryLimit: optional(int32("Revisions that are kept; 10 by default.")),
-  selector: optional(labelSelector("Pods that get the sidecars.")),
-  updateStrategy: optional(
-    object("How running pods are brought to a new revision.", {
-      maxUnavailable: optional(intOrString("Pods that may be unavailable during an update; 1 by default.")),
-      partition: optional(intOrString("Pods that stay at the old revision; 0 by default.")),
-      paused: optional(flag("Hold the update.")),
-      priorityStrategy: optional(priorityStrategy()),
-      scatterStrategy: optional(scatterStrategy()),
-      selector: optional(labelSelector("Pods that are updated; all by default.")),
-      type: optional(text("RollingUpdate (default) or NotUpdate.")),
+  revisionHistoryLimit: s.optional(s.int32("Revisions that are kept; 10 by default.")),
+  selector: s.optional(s.labelSelector("Pods that get the sidecars.")),
+  updateStrategy: s.optional(
+    s.object("How running pods are brought to a new revision.", {
+      maxUnavailable: s.optional(
+        s.intOrString("Pods that may be unavailable during an update; 1 by default."),
+      ),
+      partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
+      paused: s.optional(s.flag("Hold the update.")),
+      priorityStrategy: s.optional(priorityStrategy()),
+      scatterStrategy: s.optional(scatterStrategy()),
+      selector: s.optional(s.labelSelector("Pods that are updated; all by default.")),
+      type: s.optional(s.text("RollingUpdate (default) or NotUpdate.")),
     }),
   ),
-  volumes: optional(preserve<Volume[]>("Volumes that the sidecars mount.")),
+  volumes: s.optional(s.preserve<Volume[]>("Volumes that the sidecars mount.")),
 };
 
-const specV1alpha1 = specOf({ ...common, namespace: optional(text("The one namespace of the pods.")) });
+const specV1alpha1 = s.specOf({ ...common, namespace: s.optional(s.text("The one namespace of the pods.")) });
 
-const spec = specOf({
+const spec = s.specOf({
   ...common,
-  customVersion: optional(text("Version by which the revision can be named.")),
+  customVersion: s.optional(s.text("Version by which the revision can be named.")),
 });
 
-const status = statusOf({
+const status = s.statusOf({
   collisionCount,
-  latestRevision: optional(text("Revision of the present spec.")),
-  matchedPods: int32("Pods that match."),
+  latestRevision: s.optional(s.text("Revision of the present spec.")),
+  matchedPods: s.int32("Pods that match."),
   observedGeneration,
-  readyPods: int32("Those that are ready."),
-  updatedPods: int32("Those at the latest revision."),
-  updatedReadyPods: optional(int32("Those that are both.")),
+  readyPods: s.int32("Those that are ready."),
+  updatedPods: s.int32("Those at the latest revision."),
+  updatedReadyPods: s.optional(s.int32("Those that are both.")),
 });
 
-export type SidecarContainer = Static<typeof sidecar>;
-export type SidecarSetSpec = Static<typeof spec>;
-export type SidecarSetStatus = Static<typeof status>;
+export type SidecarContainer = s.Static<typeof sidecar>;
+export type SidecarSetSpec = s.Static<typeof spec>;
+export type SidecarSetStatus = s.Static<typeof status>;
 export type SidecarSet = KindObject<SidecarSetSpec, SidecarSetStatus>;
-export type SidecarSetV1alpha1 = KindObject<Static<typeof specV1alpha1>, SidecarSetStatus>;
 
 const columns: readonly PrinterColumn[] = [
   integerColumn("MATCHED", ".status.matchedPods", "Pods that match."),
@@ -172,5 +154,3 @@ export const sidecarSet = defineKind({
     { name: "v1beta1", storage: true, spec, status, columns },
   ],
 });
-
-export type DecodedSidecarSet = Decoded<typeof sidecarSet>;

@@ -10,10 +10,10 @@ import {
   validateAnnotations,
   validateObjectMeta,
 } from "../../kube/core/index.ts";
-import { intOrPercentErrors, selectorErrors } from "../clone_set/rules.ts";
 import { priorityErrors, scatterErrors } from "../clone_set/update_order.ts";
 import type { Draft } from "../kind_reader.ts";
 import { ratcheted } from "../ratchet.ts";
+import { intOrPercentErrors, selectorErrors } from "../rules.ts";
 import { canaryBase } from "./canary.ts";
 import { sidecarSetConflicts } from "./conflicts.ts";
 import { isNativeSidecar } from "./hash.ts";

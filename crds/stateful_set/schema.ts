@@ -3,22 +3,7 @@
 import { ageColumn, containerColumns, integerColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  conditions,
-  flag,
-  int32,
-  intOrString,
-  list,
-  object,
-  objectList,
-  optional,
-  podTemplate,
-  preserve,
-  type Static,
-  specOf,
-  statusOf,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import {
   collisionCount,
   inPlaceUpdateStrategy,
@@ -34,94 +19,95 @@ import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
 import { convertStatefulSet } from "./convert.ts";
 
-const rollingUpdate = object("Settings of the type RollingUpdate.", {
-  inPlaceUpdateStrategy: optional(inPlaceUpdateStrategy()),
-  maxUnavailable: optional(intOrString("Pods that may be unavailable during an update; 1 by default.")),
-  minReadySeconds: optional(int32("Seconds a pod must be ready to count as available, 0 to 300.")),
-  partition: optional(int32("Number of pods that stay at the old revision; 0 by default.")),
-  paused: optional(flag("Hold the update; scaling goes on.")),
-  podUpdatePolicy: optional(text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
-  unorderedUpdate: optional(
-    object("Update by priority instead of by ordinal.", { priorityStrategy: optional(priorityStrategy()) }),
+const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
+  inPlaceUpdateStrategy: s.optional(inPlaceUpdateStrategy()),
+  maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 1 by default.")),
+  minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available, 0 to 300.")),
+  partition: s.optional(s.int32("Number of pods that stay at the old revision; 0 by default.")),
+  paused: s.optional(s.flag("Hold the update; scaling goes on.")),
+  podUpdatePolicy: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+  unorderedUpdate: s.optional(
+    s.object("Update by priority instead of by ordinal.", {
+      priorityStrategy: s.optional(priorityStrategy()),
+    }),
   ),
 });
 
 const common = {
-  podManagementPolicy: optional(text("OrderedReady (default) or Parallel; cannot be changed.")),
-  replicas: optional(int32("Wanted number of pods; 1 by default.")),
+  podManagementPolicy: s.optional(s.text("OrderedReady (default) or Parallel; cannot be changed.")),
+  replicas: s.optional(s.int32("Wanted number of pods; 1 by default.")),
   revisionHistoryLimit,
   selector: templateSelector,
-  serviceName: optional(text("Service that gives the pods their names; cannot be changed.")),
-  template: podTemplate("The pods to create."),
-  updateStrategy: optional(updateStrategy(rollingUpdate)),
-  volumeClaimTemplates: optional(preserve<PersistentVolumeClaim[]>("Claims kept for each ordinal.")),
+  serviceName: s.optional(s.text("Service that gives the pods their names; cannot be changed.")),
+  template: s.podTemplate("The pods to create."),
+  updateStrategy: s.optional(updateStrategy(rollingUpdate)),
+  volumeClaimTemplates: s.optional(s.preserve<PersistentVolumeClaim[]>("Claims kept for each ordinal.")),
 };
 
-const specV1alpha1 = specOf(common);
+const specV1alpha1 = s.specOf(common);
 
 /** Spec of the storage version; UnitedDeployment embeds it. */
-export const statefulSetSpec = specOf({
+export const statefulSetSpec = s.specOf({
   ...common,
-  lifecycle: optional(lifecycle()),
-  ordinals: optional(
-    object("Numbering of the pods.", { start: optional(int32("First ordinal; 0 by default.")) }),
+  lifecycle: s.optional(lifecycle()),
+  ordinals: s.optional(
+    s.object("Numbering of the pods.", { start: s.optional(s.int32("First ordinal; 0 by default.")) }),
   ),
-  persistentVolumeClaimRetentionPolicy: optional(
-    object("What becomes of the claims.", {
-      whenDeleted: optional(text("Retain (default) or Delete the claims with the set.")),
-      whenScaled: optional(text("Retain (default) or Delete the claims of pods that are scaled in.")),
+  persistentVolumeClaimRetentionPolicy: s.optional(
+    s.object("What becomes of the claims.", {
+      whenDeleted: s.optional(s.text("Retain (default) or Delete the claims with the set.")),
+      whenScaled: s.optional(s.text("Retain (default) or Delete the claims of pods that are scaled in.")),
     }),
   ),
-  reserveOrdinals: optional(
-    list("Ordinals that are left out.", intOrString("A number, or a closed range such as 3-5.")),
+  reserveOrdinals: s.optional(
+    s.list("Ordinals that are left out.", s.intOrString("A number, or a closed range such as 3-5.")),
   ),
-  scaleStrategy: optional(
-    object("How the number of pods is changed.", {
-      maxUnavailable: optional(
-        intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
+  scaleStrategy: s.optional(
+    s.object("How the number of pods is changed.", {
+      maxUnavailable: s.optional(
+        s.intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
       ),
     }),
   ),
-  volumeClaimUpdateStrategy: optional(
-    object("When changed claim templates reach claims.", {
-      type: optional(text("OnPodRollingUpdate or OnDelete.")),
+  volumeClaimUpdateStrategy: s.optional(
+    s.object("When changed claim templates reach claims.", {
+      type: s.optional(s.text("OnPodRollingUpdate or OnDelete.")),
     }),
   ),
 });
 
 const statusCommon = {
-  availableReplicas: int32("Pods that are available."),
+  availableReplicas: s.int32("Pods that are available."),
   collisionCount,
-  conditions: optional(conditions({})),
-  currentReplicas: int32("Pods at the current revision."),
-  currentRevision: optional(text("Revision from which pods are updated.")),
-  labelSelector: optional(text("The selector as text, for the scale subresource.")),
+  conditions: s.optional(s.conditions({})),
+  currentReplicas: s.int32("Pods at the current revision."),
+  currentRevision: s.optional(s.text("Revision from which pods are updated.")),
+  labelSelector: s.optional(s.text("The selector as text, for the scale subresource.")),
   observedGeneration,
-  readyReplicas: int32("Pods that are ready."),
-  replicas: int32("Pods that exist."),
-  updateRevision: optional(text("Revision of the present template.")),
-  updatedReplicas: int32("Pods at the update revision."),
+  readyReplicas: s.int32("Pods that are ready."),
+  replicas: s.int32("Pods that exist."),
+  updateRevision: s.optional(s.text("Revision of the present template.")),
+  updatedReplicas: s.int32("Pods at the update revision."),
 };
 
-const statusV1alpha1 = statusOf(statusCommon);
+const statusV1alpha1 = s.statusOf(statusCommon);
 
-const status = statusOf({
+const status = s.statusOf({
   ...statusCommon,
-  updatedAvailableReplicas: optional(int32("Available pods at the update revision.")),
-  updatedReadyReplicas: optional(int32("Ready pods at the update revision.")),
-  volumeClaims: optional(
-    objectList("How far claims match their templates.", "One claim template.", {
-      compatibleReadyReplicas: int32("Claims that match the template and have their size."),
-      compatibleReplicas: int32("Claims that match the template."),
-      volumeClaimName: text("Name of the claim template."),
+  updatedAvailableReplicas: s.optional(s.int32("Available pods at the update revision.")),
+  updatedReadyReplicas: s.optional(s.int32("Ready pods at the update revision.")),
+  volumeClaims: s.optional(
+    s.objectList("How far claims match their templates.", "One claim template.", {
+      compatibleReadyReplicas: s.int32("Claims that match the template and have their size."),
+      compatibleReplicas: s.int32("Claims that match the template."),
+      volumeClaimName: s.text("Name of the claim template."),
     }),
   ),
 });
 
-export type StatefulSetSpec = Static<typeof statefulSetSpec>;
-export type StatefulSetStatus = Static<typeof status>;
+export type StatefulSetSpec = s.Static<typeof statefulSetSpec>;
+export type StatefulSetStatus = s.Static<typeof status>;
 export type StatefulSet = KindObject<StatefulSetSpec, StatefulSetStatus>;
-export type StatefulSetV1alpha1 = KindObject<Static<typeof specV1alpha1>, Static<typeof statusV1alpha1>>;
 
 const columns: readonly PrinterColumn[] = [
   integerColumn("DESIRED", ".spec.replicas", "Wanted number of pods."),

@@ -1,8 +1,6 @@
 /** What admission refuses in a StatefulSet, in the API's words. Spec: statefulset 6. */
 
 import {
-  compileSelector,
-  diffPositional,
   dnsLabelErrors,
   type FieldError,
   forbidden,
@@ -11,10 +9,9 @@ import {
   jsonEqual,
   notSupported,
   required,
-  validateSelector,
 } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
 import { ratcheted } from "../ratchet.ts";
+import { changeBesideImages, nonNegative, templateSelectorErrors } from "../rules.ts";
 import type { DecodedStatefulSet, StatefulSetSpec } from "./schema.ts";
 import { type StorageClassLookup, validateClaimChange } from "./validate_claims.ts";
 import { validateRollingUpdate, validateScaleLimit } from "./validate_rollout.ts";
@@ -65,7 +62,7 @@ function validateSpec(spec: Spec): FieldError[] {
     ...nonNegative("spec.ordinals.start", spec.ordinals?.start),
     ...validateScaleLimit(spec),
     ...validateReserved(spec),
-    ...validateSelection(spec),
+    ...templateSelectorErrors(spec, "statefulset"),
     ...validateTemplate(spec),
   ];
 }
@@ -125,18 +122,6 @@ function rangeProblem(text: string): string | undefined {
   return match === null || Number(match[1]) > Number(match[2]) ? `invalid range ${text}` : undefined;
 }
 
-function validateSelection(spec: Spec): FieldError[] {
-  const selector = spec.selector ?? undefined;
-  if (selector === undefined) return [required("spec.selector")];
-  const errors = validateSelector(selector, "spec.selector");
-  if (errors.length > 0) return errors;
-  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
-  if (terms === 0) return [invalid("spec.selector", selector, "empty selector is invalid for statefulset")];
-  const labels = spec.template?.metadata?.labels ?? {};
-  if (compileSelector(selector).matches(labels)) return [];
-  return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
-}
-
 /** The rest of the pod spec is the API server's to refuse, when a pod is made from it. */
 function validateTemplate({ template }: Spec): FieldError[] {
   const path = "spec.template.spec";
@@ -160,12 +145,9 @@ function validateChange(spec: Spec, before: Spec): FieldError[] {
     errors.push(forbidden("spec", immutableWords));
   }
   if (spec.updateStrategy?.rollingUpdate?.podUpdatePolicy === "InPlaceOnly") {
-    const changes = diffPositional(before.template?.spec ?? {}, spec.template?.spec ?? {});
-    const change = changes.find(
-      ({ op, path }) => op !== "replace" || !/^\/containers\/\d+\/image$/.test(path),
-    );
-    if (change !== undefined) {
-      const words = `invalid template modified with InPlaceOnly strategy: ${change.op} ${change.path}, currently only image update is allowed for InPlaceOnly`;
+    const found = changeBesideImages(before.template?.spec, spec.template?.spec);
+    if (found !== undefined) {
+      const words = `invalid template modified with InPlaceOnly strategy: ${found}, currently only image update is allowed for InPlaceOnly`;
       errors.push(forbidden("spec", words));
     }
   }

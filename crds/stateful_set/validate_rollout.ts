@@ -7,7 +7,7 @@ import {
   validateSelector,
 } from "../../kube/core/index.ts";
 import { podUpdatePolicies } from "../clone_set/names.ts";
-import { nonNegative } from "../clone_set/rules.ts";
+import { nonNegative } from "../rules.ts";
 import type { StatefulSetSpec } from "./schema.ts";
 
 const LONGEST_MIN_READY_SECONDS = 300;

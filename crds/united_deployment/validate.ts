@@ -8,9 +8,9 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
 import type { Draft } from "../kind_reader.ts";
 import { ratcheted } from "../ratchet.ts";
+import { nonNegative, termCount } from "../rules.ts";
 import type { UnitedDeployment, UnitedDeploymentSpec } from "./schema.ts";
 import { validateTemplate, validateTemplateChange } from "./validate_template.ts";
 import { validateTopology } from "./validate_topology.ts";
@@ -35,8 +35,7 @@ function validateSelection({ selector }: UnitedDeploymentSpec): FieldError[] {
   const path = "spec.selector";
   if (selector === undefined || selector === null) return [required(path)];
   const errors = validateSelector(selector, path);
-  const { matchLabels, matchExpressions } = selector;
-  if (Object.keys(matchLabels ?? {}).length + (matchExpressions ?? []).length > 0) return errors;
+  if (termCount(selector) > 0) return errors;
   return [...errors, invalid(path, selector, "empty selector is invalid for statefulset")];
 }
 

@@ -14,9 +14,9 @@ import {
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
 import { member } from "../members.ts";
 import { withPodDefaults } from "../pod_templates.ts";
+import { nonNegative } from "../rules.ts";
 import { type TemplateName, templateNames } from "./names.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
 import { templatesOf } from "./template.ts";

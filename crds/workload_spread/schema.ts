@@ -2,25 +2,7 @@
 
 import { dateColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import {
-  conditions,
-  flag,
-  int32,
-  intOrString,
-  labelSelector,
-  list,
-  map,
-  object,
-  objectList,
-  optional,
-  preserve,
-  type Static,
-  specOf,
-  statusOf,
-  strictConditions,
-  strings,
-  text,
-} from "../dsl.ts";
+import * as s from "../dsl.ts";
 import {
   nodeSelectorTerm,
   observedGeneration,
@@ -32,90 +14,92 @@ import {
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import { convertWorkloadSpread } from "./convert.ts";
 
-const preferredTerms = objectList("Nodes that pods of the subset prefer.", "One preference.", {
+const preferredTerms = s.objectList("Nodes that pods of the subset prefer.", "One preference.", {
   preference: nodeSelectorTerm("Nodes."),
-  weight: int32("1 to 100."),
+  weight: s.int32("1 to 100."),
 });
 const requiredTerm = nodeSelectorTerm("Nodes that pods of the subset need.");
 
 const subsetCommon = {
-  maxReplicas: optional(intOrString("Most pods the subset gets; unlimited by default.")),
-  name: text("Name of the subset."),
-  patch: optional(preserve<Record<string, unknown>>("Strategic merge patch on the pod.")),
-  tolerations: optional(tolerations("Taints that pods of the subset tolerate.")),
+  maxReplicas: s.optional(s.intOrString("Most pods the subset gets; unlimited by default.")),
+  name: s.text("Name of the subset."),
+  patch: s.optional(s.preserve<Record<string, unknown>>("Strategic merge patch on the pod.")),
+  tolerations: s.optional(tolerations("Taints that pods of the subset tolerate.")),
 };
 
-const subsetV1alpha1 = object("One subset.", {
+const subsetV1alpha1 = s.object("One subset.", {
   ...subsetCommon,
-  preferredNodeSelectorTerms: optional(preferredTerms),
-  requiredNodeSelectorTerm: optional(requiredTerm),
+  preferredNodeSelectorTerms: s.optional(preferredTerms),
+  requiredNodeSelectorTerm: s.optional(requiredTerm),
 });
 
-const subset = object("One subset.", {
+const subset = s.object("One subset.", {
   ...subsetCommon,
-  preferredNodeSelector: optional(preferredTerms),
-  requiredNodeSelector: optional(requiredTerm),
+  preferredNodeSelector: s.optional(preferredTerms),
+  requiredNodeSelector: s.optional(requiredTerm),
 });
 
 const common = {
-  scheduleStrategy: optional(
+  scheduleStrategy: s.optional(
     subsetScheduleStrategy({
-      disableSimulationSchedule: optional(flag("Accepted and without effect.")),
-      rescheduleCriticalSeconds: optional(
-        int32("Seconds until a pending pod is moved to the next subset; never by default."),
+      disableSimulationSchedule: s.optional(s.flag("Accepted and without effect.")),
+      rescheduleCriticalSeconds: s.optional(
+        s.int32("Seconds until a pending pod is moved to the next subset; never by default."),
       ),
     }),
   ),
-  targetFilter: optional(
-    object("Part of the workload that is meant.", {
-      replicasPathList: optional(strings("Paths of the numbers that add up to the workload's size.")),
-      selector: optional(labelSelector("Pods of the workload that are spread.")),
+  targetFilter: s.optional(
+    s.object("Part of the workload that is meant.", {
+      replicasPathList: s.optional(s.strings("Paths of the numbers that add up to the workload's size.")),
+      selector: s.optional(s.labelSelector("Pods of the workload that are spread.")),
     }),
   ),
   targetRef: targetReference("Workload whose pods are spread."),
 };
 
-const specV1alpha1 = specOf({ ...common, subsets: list("Subsets in order of preference.", subsetV1alpha1) });
-const spec = specOf({ ...common, subsets: list("Subsets in order of preference.", subset) });
+const specV1alpha1 = s.specOf({
+  ...common,
+  subsets: s.list("Subsets in order of preference.", subsetV1alpha1),
+});
+const spec = s.specOf({ ...common, subsets: s.list("Subsets in order of preference.", subset) });
 
 const subsetStatusCommon = {
-  creatingPods: optional(timesByName("Pods that were admitted and not seen yet.")),
-  deletingPods: optional(timesByName("Pods whose deletion was admitted and that are still seen.")),
-  missingReplicas: int32("Pods the subset still takes; -1 for unlimited."),
-  name: text("Subset."),
-  replicas: int32("Active pods of the subset."),
+  creatingPods: s.optional(timesByName("Pods that were admitted and not seen yet.")),
+  deletingPods: s.optional(timesByName("Pods whose deletion was admitted and that are still seen.")),
+  missingReplicas: s.int32("Pods the subset still takes; -1 for unlimited."),
+  name: s.text("Subset."),
+  replicas: s.int32("Active pods of the subset."),
 };
 
-const subsetStatusesV1alpha1 = objectList("Subsets over all versions of the pods.", "One subset.", {
+const subsetStatusesV1alpha1 = s.objectList("Subsets over all versions of the pods.", "One subset.", {
   ...subsetStatusCommon,
-  conditions: optional(conditions({})),
+  conditions: s.optional(s.conditions({})),
 });
 
-const subsetStatuses = objectList("Subsets over all versions of the pods.", "One subset.", {
+const subsetStatuses = s.objectList("Subsets over all versions of the pods.", "One subset.", {
   ...subsetStatusCommon,
-  conditions: optional(strictConditions()),
+  conditions: s.optional(s.strictConditions()),
 });
 
 const byVersion = "Subsets by version of the pods.";
 
-const statusV1alpha1 = statusOf({
+const statusV1alpha1 = s.statusOf({
   observedGeneration,
-  subsetStatuses: optional(subsetStatusesV1alpha1),
-  versionedSubsetStatuses: optional(map(byVersion, subsetStatusesV1alpha1)),
+  subsetStatuses: s.optional(subsetStatusesV1alpha1),
+  versionedSubsetStatuses: s.optional(s.map(byVersion, subsetStatusesV1alpha1)),
 });
 
-const status = statusOf({
+const status = s.statusOf({
   observedGeneration,
-  subsetStatuses: optional(subsetStatuses),
-  versionedSubsetStatuses: optional(map(byVersion, subsetStatuses)),
+  subsetStatuses: s.optional(subsetStatuses),
+  versionedSubsetStatuses: s.optional(s.map(byVersion, subsetStatuses)),
 });
 
-export type WorkloadSpreadSpec = Static<typeof spec>;
+export type WorkloadSpreadSpec = s.Static<typeof spec>;
 export type WorkloadSpreadSubset = WorkloadSpreadSpec["subsets"][number];
-export type WorkloadSpreadSubsetStatus = Static<typeof subsetStatuses>[number];
-export type WorkloadSpreadStatus = Static<typeof status>;
+export type WorkloadSpreadSubsetStatus = s.Static<typeof subsetStatuses>[number];
+export type WorkloadSpreadStatus = s.Static<typeof status>;
 export type WorkloadSpread = KindObject<WorkloadSpreadSpec, WorkloadSpreadStatus>;
-export type WorkloadSpreadV1alpha1 = KindObject<Static<typeof specV1alpha1>, Static<typeof statusV1alpha1>>;
 
 const columns: readonly PrinterColumn[] = [
   textColumn("WorkloadName", ".spec.targetRef.name", "Name of the workload."),

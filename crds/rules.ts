@@ -1,13 +1,17 @@
 /** Rules about single values. */
 import {
+  compileSelector,
+  diffPositional,
   type FieldError,
   type IntOrString,
   invalid,
   type LabelSelector,
   patternMessage,
+  required,
   scaledValueOfFraction,
   validateSelector,
-} from "../../kube/core/index.ts";
+} from "../kube/core/index.ts";
+import type { PodTemplate } from "./pod_template.ts";
 
 export function nonNegative(path: string, value: number | undefined | null): FieldError[] {
   return typeof value === "number" && value < 0
@@ -60,9 +64,38 @@ export function portionErrors(path: string, value: IntOrString): FieldError[] {
   return [invalid(path, value, "must not be greater than 100%")];
 }
 
+/** How much a selector asks for; 0 for one that selects everything. */
+export function termCount(selector: LabelSelector | undefined | null): number {
+  return Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length;
+}
+
 /** A selector that asks for something; `emptyWords` for one that does not. */
 export function selectorErrors(path: string, selector: LabelSelector, emptyWords: string): FieldError[] {
-  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
-  if (terms === 0) return [invalid(path, selector, emptyWords)];
-  return validateSelector(selector, path);
+  return termCount(selector) === 0 ? [invalid(path, selector, emptyWords)] : validateSelector(selector, path);
+}
+
+/** `spec.selector` of a workload of pods: readable, not empty, and matched by the labels of its template. */
+export function templateSelectorErrors(
+  {
+    selector,
+    template,
+  }: { selector?: LabelSelector | null; template?: Pick<PodTemplate, "metadata"> | null },
+  kind: string,
+): FieldError[] {
+  if (!selector) return [required("spec.selector")];
+  const errors = validateSelector(selector, "spec.selector");
+  if (errors.length > 0) return errors;
+  if (termCount(selector) === 0)
+    return [invalid("spec.selector", selector, `empty selector is invalid for ${kind}`)];
+  const labels = template?.metadata?.labels ?? {};
+  if (compileSelector(selector).matches(labels)) return [];
+  return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
+}
+
+/** The first change between two pod specs that is no other image of a container, `replace /containers/0/name`. */
+export function changeBesideImages(before: unknown, after: unknown): string | undefined {
+  const change = diffPositional(before ?? {}, after ?? {}).find(
+    ({ op, path }) => op !== "replace" || !/^\/containers\/\d+\/image$/.test(path),
+  );
+  return change && `${change.op} ${change.path}`;
 }
