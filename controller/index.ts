@@ -12,24 +12,24 @@ export {
 export {
   broadcastJobEligibility,
   broadcastJobOptions,
-  broadcastJobPass,
+  broadcastJobState,
   broadcastJobStrategy,
   planBroadcastJob,
   TaskIndex,
 } from "./kinds/broadcast_job/index.ts";
 export {
   CloneIndex,
+  type CloneSetObserved,
   cloneSetOptions,
-  cloneSetPass,
+  cloneSetState,
   planCloneSet,
-  type Seen,
 } from "./kinds/clone_set/index.ts";
 export {
   availabilityOf,
   DaemonIndex,
-  type DaemonSetSeen,
+  type DaemonSetObserved,
   daemonSetOptions,
-  daemonSetPass,
+  daemonSetState,
   nodeEligibility,
   planDaemonSet,
 } from "./kinds/daemon_set/index.ts";
@@ -50,16 +50,16 @@ export {
   planSidecarSet,
   rolloutOf,
   SidecarIndex,
-  sidecarSetPass,
+  sidecarSetState,
   type UnmanagedReason,
   unmanagedReason,
 } from "./kinds/sidecar_set/index.ts";
 export {
   planStatefulSet,
   StatefulSetIndex,
-  type StatefulSetSeen,
+  type StatefulSetObserved,
   statefulSetOptions,
-  statefulSetPass,
+  statefulSetState,
 } from "./kinds/stateful_set/index.ts";
 export { UnitedIndex } from "./kinds/united_deployment/classify.ts";
 export {
@@ -96,7 +96,7 @@ export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";
 export { broadcastJobResource, imageListPullJobResource } from "./plan/resources.ts";
 
 // rollout: pure mechanisms.
-export type { SeenPullJob } from "./rollout/images/image_wait.ts";
+export type { ObservedPullJob } from "./rollout/images/image_wait.ts";
 export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
 export { byNumber } from "./rollout/revisions/revisions.ts";

@@ -40,8 +40,8 @@ import { findRevision as findDaemonRevision } from "./kinds/daemon_set/revisions
 import { findSidecarRevision } from "./kinds/sidecar_set/revisions.ts";
 import { findUnitedRevision } from "./kinds/united_deployment/revision.ts";
 import { kinds } from "./kinds.ts";
-import { rolloutPass } from "./rollout/pass.ts";
 import { PlanMemory } from "./rollout/plan_memory.ts";
+import { rolloutRevisions } from "./rollout/state.ts";
 
 const revised = kinds.flatMap(({ resource, revisions }) =>
   revisions === undefined ? [] : [{ kind: resource.kind, part: revisions }],
@@ -130,12 +130,14 @@ const searches: Readonly<Record<string, Search>> = {
   CloneSet: (object, revisions) => {
     const { metadata, spec } = read(cloneSet)(object);
     if (spec === undefined) return "";
-    return rolloutPass({ set: { metadata, spec }, revisions, revisionData: taken }, new PlanMemory()).write;
+    return rolloutRevisions({ set: { metadata, spec }, revisions, revisionData: taken }, new PlanMemory())
+      .write;
   },
   StatefulSet: (object, revisions) => {
     const { metadata, spec } = read(statefulSet)(object);
     if (spec === undefined) return "";
-    return rolloutPass({ set: { metadata, spec }, revisions, revisionData: taken }, new PlanMemory()).write;
+    return rolloutRevisions({ set: { metadata, spec }, revisions, revisionData: taken }, new PlanMemory())
+      .write;
   },
   DaemonSet: (object, revisions) => {
     const { metadata, spec } = read(daemonSet)(object);

@@ -2,7 +2,7 @@
 import {
   broadcastJobEligibility,
   broadcastJobOptions,
-  broadcastJobPass,
+  broadcastJobState,
   broadcastJobStrategy,
   controllerOptions,
   PendingPods,
@@ -36,8 +36,8 @@ export const broadcastJobPlanner: Planner = {
     });
     const isTaken = (name: string): boolean => pods.some((pod) => pod.name === name);
     const plan = planBroadcastJob(
-      broadcastJobPass({
-        seen: { job, status: job.status ?? {}, pods: index, isTaken },
+      broadcastJobState({
+        observed: { job, status: job.status ?? {}, pods: index, isTaken },
         options: broadcastJobOptions(controllerOptions({ gates })),
         now: host.clock.now(),
         random: host.random,

@@ -1,13 +1,13 @@
 /** Plans of CloneSets, by the controller's own function. */
 import {
   CloneIndex,
+  type CloneSetObserved,
   cloneSetOptions,
-  cloneSetPass,
+  cloneSetState,
   controllerOptions,
   PendingPods,
   type Plan,
   planCloneSet,
-  type Seen,
 } from "../../controller/index.ts";
 import { type CloneSet, type CloneSetStatus, cloneSet, defaultCloneSet } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
@@ -59,13 +59,17 @@ async function planOf(
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (owned: OwnedObjects): Plan<CloneSetStatus> => {
-    const seen = { ...seenOf(set, owned, pullJobs), nodeImage };
-    return planCloneSet(cloneSetPass({ seen, options, now, random: host.random }));
+    const observed = { ...seenOf(set, owned, pullJobs), nodeImage };
+    return planCloneSet(cloneSetState({ observed, options, now, random: host.random }));
   };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 
-function seenOf(set: CloneSet, owned: OwnedObjects, pullJobs: Seen["pullJobs"]): Seen {
+function seenOf(
+  set: CloneSet,
+  owned: OwnedObjects,
+  pullJobs: CloneSetObserved["pullJobs"],
+): CloneSetObserved {
   const { pods, ...rest } = owned;
   const named = new Map(pods.map((pod) => [pod.name, pod]));
   const index = new CloneIndex({

@@ -3,9 +3,9 @@ import {
   availabilityOf,
   controllerOptions,
   DaemonIndex,
-  type DaemonSetSeen,
+  type DaemonSetObserved,
   daemonSetOptions,
-  daemonSetPass,
+  daemonSetState,
   nodeEligibility,
   PendingPods,
   type Plan,
@@ -61,8 +61,8 @@ async function planOf(
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (owned: OwnedObjects): Plan<DaemonSetStatus> => {
-    const seen = { ...seenOf(set, { ...owned, namespace }, pullJobs), nodeImage };
-    return planDaemonSet(daemonSetPass({ seen, options, now, random: host.random }));
+    const observed = { ...seenOf(set, { ...owned, namespace }, pullJobs), nodeImage };
+    return planDaemonSet(daemonSetState({ observed, options, now, random: host.random }));
   };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
@@ -71,8 +71,8 @@ async function planOf(
 function seenOf(
   set: DaemonSet,
   owned: OwnedObjects & { namespace: string },
-  pullJobs: DaemonSetSeen["pullJobs"],
-): DaemonSetSeen {
+  pullJobs: DaemonSetObserved["pullJobs"],
+): DaemonSetObserved {
   const { uid = "" } = set.metadata;
   const { namespace } = owned;
   const nodes = new Map(owned.nodes.map((node) => [node.name, node]));

@@ -1,4 +1,4 @@
-import type { SeenPullJob } from "../../controller/index.ts";
+import type { ObservedPullJob } from "../../controller/index.ts";
 import { type ImagePullJob, imagePullJob, type NodeImage, nodeImage } from "../../crds/index.ts";
 import { type KubeObject, listAll } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
@@ -9,7 +9,7 @@ export async function pullJobsOf(
   access: ClusterAccess,
   uid: string,
   namespace: string,
-): Promise<readonly SeenPullJob[] | undefined> {
+): Promise<readonly ObservedPullJob[] | undefined> {
   const type = await access.types.findKind("apps.kruise.io", "ImagePullJob");
   if (type === undefined) return undefined;
   const jobs = await listAll(access.client, objectResource(type), { namespace });
@@ -21,7 +21,7 @@ export async function pullJobsOf(
 /** What nodes are to pull, by name; empty while no job of the owner runs. */
 export async function nodeImagesFor(
   access: ClusterAccess,
-  jobs: readonly SeenPullJob[] | undefined,
+  jobs: readonly ObservedPullJob[] | undefined,
 ): Promise<(node: string) => NodeImage | undefined> {
   const found = new Map<string, NodeImage>();
   const type = jobs?.length ? await access.types.findKind("apps.kruise.io", "NodeImage") : undefined;

@@ -7,7 +7,7 @@ import {
   planSidecarSet,
   rolloutOf,
   SidecarIndex,
-  sidecarSetPass,
+  sidecarSetState,
   type UnmanagedReason,
   unmanagedReason,
 } from "../../controller/index.ts";
@@ -99,8 +99,8 @@ async function planOf(
       pod: (key) => byKey.get(key),
       inFlight: () => new PendingPods(),
     });
-    const seen = { set, pods, namespaces, ...owned };
-    return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now }));
+    const observed = { set, pods, namespaces, ...owned };
+    return planSidecarSet(sidecarSetState({ observed, systemNamespace, now }));
   };
   return { plan: planPastRevision(planned, revisions, systemNamespace, now), unmanaged: keysOf(unmanaged) };
 }

@@ -6,9 +6,9 @@ import {
   type Plan,
   planStatefulSet,
   StatefulSetIndex,
-  type StatefulSetSeen,
+  type StatefulSetObserved,
   statefulSetOptions,
-  statefulSetPass,
+  statefulSetState,
 } from "../../controller/index.ts";
 import {
   defaultStatefulSet,
@@ -95,15 +95,22 @@ async function planOf(
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (owned: OwnedObjects): Plan<StatefulSetStatus> =>
-    planStatefulSet(statefulSetPass({ seen: { ...seenOf(set, owned, pullJobs), nodeImage }, options, now }));
+    planStatefulSet(
+      statefulSetState({
+        observed: { ...seenOf(set, owned, pullJobs), nodeImage },
+        options,
+        now,
+        random: host.random,
+      }),
+    );
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 
 function seenOf(
   set: StatefulSet,
   owned: OwnedObjects,
-  pullJobs: StatefulSetSeen["pullJobs"],
-): StatefulSetSeen {
+  pullJobs: StatefulSetObserved["pullJobs"],
+): StatefulSetObserved {
   const { pods, orphans, ...rest } = owned;
   const { uid = "", name = "" } = set.metadata;
   const inFlight = new PendingPods();

@@ -3,20 +3,20 @@ import type { NodeImage } from "../../crds/index.ts";
 import { keyOf, type ObjectMeta, objectRef, type Selector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Reader } from "../../kube/index.ts";
 import { type Dependants, type OwnerKey, ownerKeyOf } from "../plan/owners.ts";
-import type { SeenPullJob } from "./images/image_wait.ts";
-import type { SeenRollout } from "./pass.ts";
+import type { ObservedPullJob } from "./images/image_wait.ts";
 import { revisionsOf } from "./revisions/revisions.ts";
+import type { ObservedRollout } from "./state.ts";
 
 /** What is asked of the caches that all kinds share. */
 interface RolloutCaches {
   readonly owned: { readonly revisions: Dependants<ControllerRevision> };
   readonly revisions: Pick<Reader<ControllerRevision>, "get" | "byIndex">;
-  pullJobs(owner: OwnerKey): Iterable<SeenPullJob>;
+  pullJobs(owner: OwnerKey): Iterable<ObservedPullJob>;
   nodeImage(node: string): NodeImage | undefined;
 }
 
 interface FailedWrites {
-  failures(owner: OwnerKey): SeenRollout<unknown>["failures"];
+  failures(owner: OwnerKey): ObservedRollout<unknown>["failures"];
 }
 
 /** The caches are asked for revisions at once, for what has a name or a node when the plan wants it. */
@@ -26,7 +26,7 @@ export function observeRollout<Set extends { readonly metadata: ObjectMeta }>(
   caches: RolloutCaches,
   performer: FailedWrites,
   { preDownload }: { readonly preDownload: boolean },
-): SeenRollout<Set> {
+): ObservedRollout<Set> {
   const owner = ownerKeyOf(set.metadata);
   return {
     set,

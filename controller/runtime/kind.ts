@@ -18,7 +18,7 @@ import type {
 } from "../../kube/index.ts";
 import type { PolicyRule } from "../plan/access.ts";
 import type { Dependants, OwnerKey, OwnerScope } from "../plan/owners.ts";
-import type { SeenPullJob } from "../rollout/images/image_wait.ts";
+import type { ObservedPullJob } from "../rollout/images/image_wait.ts";
 import type { CreatedResource } from "../rollout/writes/actions.ts";
 import type { DisruptionGuard, PodAdmission, PodGuardDeps } from "./admission/pod_admission.ts";
 import type { Webhook } from "./admission/webhook.ts";
@@ -50,7 +50,7 @@ export interface OwnedObjects {
 /** All that kinds are given of the caches. */
 export interface Caches extends SharedCaches {
   /** Image pull jobs that the owner controls. */
-  pullJobs(owner: OwnerKey): Iterable<SeenPullJob>;
+  pullJobs(owner: OwnerKey): Iterable<ObservedPullJob>;
   /** An image pull job as a write returned it. */
   pullJobWritten(job: KubeObject): void;
   /** What the node of this name is to pull; undefined while images are not pulled ahead. */

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/core/index.ts";
 import type { Change, Resource } from "../../kube/index.ts";
 import { dependantsIn } from "../plan/owners.ts";
 import { imagePullJobResource, nodeImageResource } from "../plan/resources.ts";
-import type { SeenPullJob } from "../rollout/images/image_wait.ts";
+import type { ObservedPullJob } from "../rollout/images/image_wait.ts";
 import type { CreatedResource } from "../rollout/writes/actions.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
@@ -58,7 +58,7 @@ function isNews(change: Change<ImagePullJob>): boolean {
   );
 }
 
-function seenPullJob(job: ImagePullJob): SeenPullJob {
+function seenPullJob(job: ImagePullJob): ObservedPullJob {
   const { name = "", uid = "" } = job.metadata;
   return { name, uid, job };
 }

@@ -3,9 +3,9 @@ import { TaskIndex } from "../../controller/kinds/broadcast_job/classify.ts";
 import { eligibility } from "../../controller/kinds/broadcast_job/node_eligibility.ts";
 import { type BroadcastJobOptions, strategyOf } from "../../controller/kinds/broadcast_job/observe.ts";
 import {
+  type BroadcastJobObserved,
   type BroadcastJobPlan,
-  type BroadcastJobSeen,
-  broadcastJobPass,
+  broadcastJobState,
   planBroadcastJob,
 } from "../../controller/kinds/broadcast_job/plan.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
@@ -31,7 +31,7 @@ export class Model extends ClusterModel<BroadcastJob> {
     for (const name of nodes) this.nodes.set(name, node(name));
   }
 
-  seen(pods = this.index()): BroadcastJobSeen {
+  observed(pods = this.index()): BroadcastJobObserved {
     return { job: this.set, status: this.set.status ?? {}, pods, isTaken: (name) => this.pods.has(name) };
   }
 
@@ -51,7 +51,7 @@ export class Model extends ClusterModel<BroadcastJob> {
   plan(): BroadcastJobPlan {
     const { now } = this;
     return planBroadcastJob(
-      broadcastJobPass({ seen: this.seen(), options: defaultOptions, now, random: this.#random }),
+      broadcastJobState({ observed: this.observed(), options: defaultOptions, now, random: this.#random }),
     );
   }
 

@@ -1,7 +1,7 @@
 /** The model cluster with one CloneSet. */
 import { CloneIndex } from "../../controller/kinds/clone_set/classify.ts";
 import type { CloneSetOptions } from "../../controller/kinds/clone_set/observe.ts";
-import type { Seen } from "../../controller/kinds/clone_set/pass.ts";
+import type { CloneSetObserved } from "../../controller/kinds/clone_set/state.ts";
 import { isAvailable } from "../../controller/rollout/pods/pod_state.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { CloneSet } from "../../crds/index.ts";
@@ -28,7 +28,7 @@ export class Model extends ClusterModel<CloneSet> {
   }
 
   /** As the set's pods are now, with an index made from nothing. */
-  seen(pods = this.index()): Seen {
+  observed(pods = this.index()): CloneSetObserved {
     return {
       set: this.set,
       pods,

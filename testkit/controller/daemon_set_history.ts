@@ -1,6 +1,6 @@
 /** Random histories of a DaemonSet: what users, nodes, kubelets and slow servers may do to it. For tests. */
 import fc from "fast-check";
-import type { DaemonSetPlan } from "../../controller/kinds/daemon_set/plan.ts";
+import type { DaemonSetPlan } from "../../controller/kinds/daemon_set/decisions.ts";
 import { STATE_LABEL } from "../../controller/rollout/lifecycle/lifecycle.ts";
 import type { DaemonSet } from "../../crds/index.ts";
 import { foreignPod, type Model } from "./daemon_set_model.ts";

@@ -6,7 +6,8 @@ import {
   type DaemonView,
   newGroups,
 } from "../../controller/kinds/daemon_set/classify.ts";
-import { daemonSetPass, planDaemonSet } from "../../controller/kinds/daemon_set/plan.ts";
+import { planDaemonSet } from "../../controller/kinds/daemon_set/plan.ts";
+import { daemonSetState } from "../../controller/kinds/daemon_set/state.ts";
 import { PlanMemory } from "../../controller/rollout/plan_memory.ts";
 import { HOOK, nodeNames, type rolling } from "./daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model } from "./daemon_set_model.ts";
@@ -46,10 +47,10 @@ export function planningOf(model: Model, seed: number) {
     plan: (index: DaemonIndex, nth: number, fresh: boolean) => {
       model.failed.observe(model.set.status?.observedGeneration);
       const plan = planDaemonSet(
-        daemonSetPass({
+        daemonSetState({
           options: defaultOptions,
           now: model.now,
-          seen: model.seen(index),
+          observed: model.observed(index),
           random: randomOf(seed + nth),
           ...(fresh ? {} : { memory }),
         }),

@@ -3,7 +3,7 @@ import { DaemonIndex } from "../../controller/kinds/daemon_set/classify.ts";
 import { nodeEligibility } from "../../controller/kinds/daemon_set/eligibility.ts";
 import { FailedPods } from "../../controller/kinds/daemon_set/failed_pods.ts";
 import { availabilityOf, type DaemonSetOptions } from "../../controller/kinds/daemon_set/observe.ts";
-import type { Seen } from "../../controller/kinds/daemon_set/pass.ts";
+import type { DaemonSetObserved } from "../../controller/kinds/daemon_set/state.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
 import { CREATING } from "../../controller/rollout/writes/pending_pods.ts";
 import type { DaemonSet } from "../../crds/index.ts";
@@ -38,7 +38,7 @@ export class Model extends ClusterModel<DaemonSet> {
   }
 
   /** What a plan sees that knows nothing from before. */
-  seen(pods = this.index()): Seen {
+  observed(pods = this.index()): DaemonSetObserved {
     return {
       set: this.set,
       pods,

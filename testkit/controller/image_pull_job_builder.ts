@@ -1,7 +1,7 @@
 /** Builders for tests of pull jobs: nodes that answer as their agents would. */
 import fc from "fast-check";
 import { nodeImageResource } from "../../controller/plan/resources.ts";
-import type { SeenPullJob } from "../../controller/rollout/images/image_wait.ts";
+import type { ObservedPullJob } from "../../controller/rollout/images/image_wait.ts";
 import { nodeState, pullTarget, withTask } from "../../controller/rollout/images/pull_task.ts";
 import type { Action } from "../../controller/rollout/writes/actions.ts";
 import type { ImagePullJob, ImagePullJobSpec, NodeImage } from "../../crds/index.ts";
@@ -82,7 +82,7 @@ export function answers(nodes: readonly string[]): fc.Arbitrary<Answer[]> {
 /** The pulls ahead of one rollout to an image: the job that plans make, on nodes whose agents the test answers for. */
 export class PullsAhead {
   readonly image: string;
-  readonly jobs: SeenPullJob[] = [];
+  readonly jobs: ObservedPullJob[] = [];
   readonly nodes = new Map<string, NodeImage>();
   /** Nodes on which a pod was updated before its pull had ended. */
   readonly early: string[] = [];
@@ -96,7 +96,7 @@ export class PullsAhead {
   }
 
   /** What plans see of it. */
-  seen() {
+  observed() {
     return { pullJobs: this.jobs, nodeImage: (node: string) => this.nodes.get(node) };
   }
 

@@ -1,7 +1,7 @@
 /** The model cluster with one SidecarSet, whose pods nobody controls. */
 
 import { SidecarIndex } from "../../controller/kinds/sidecar_set/classify.ts";
-import type { Seen } from "../../controller/kinds/sidecar_set/plan.ts";
+import type { SidecarSetObserved } from "../../controller/kinds/sidecar_set/plan.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import {
   formatInjectedSidecars,
@@ -46,7 +46,7 @@ export class SidecarModel extends ClusterModel<SidecarSet> {
     return new SidecarIndex({ pods: () => this.pods.values(), pod: byKey, inFlight: () => inFlight });
   }
 
-  seen(pods = this.index()): Seen {
+  observed(pods = this.index()): SidecarSetObserved {
     return {
       set: this.set,
       pods,

@@ -2,7 +2,7 @@
 
 import { SetIndex } from "../../controller/kinds/stateful_set/classify.ts";
 import type { StatefulSetOptions } from "../../controller/kinds/stateful_set/observe.ts";
-import type { Seen } from "../../controller/kinds/stateful_set/pass.ts";
+import type { StatefulSetObserved } from "../../controller/kinds/stateful_set/state.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
@@ -23,13 +23,18 @@ export const defaultOptions: StatefulSetOptions = {
   preDownload: false,
 };
 
+/** For plans: those of StatefulSets leave nothing to chance. */
+export const noChance = (): number => {
+  throw new Error("something was left to chance");
+};
+
 export class Model extends ClusterModel<StatefulSet> {
   constructor(set: StatefulSet) {
     super("StatefulSet", set);
   }
 
   /** As the set's pods are now, with an index made from nothing. */
-  seen(pods = this.index()): Seen {
+  observed(pods = this.index()): StatefulSetObserved {
     return {
       set: this.set,
       pods,

@@ -13,7 +13,7 @@ import { IndexTwin, KeptIndex, lookedUp } from "../../../testkit/controller/pod_
 import { lateStep, takeLate } from "../../../testkit/controller/workload_history.ts";
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { TaskIndex } from "./classify.ts";
-import { broadcastJobPass, planBroadcastJob } from "./plan.ts";
+import { broadcastJobState, planBroadcastJob } from "./plan.ts";
 
 function planningOf(model: Model, writes: LateWrites) {
   return {
@@ -23,9 +23,9 @@ function planningOf(model: Model, writes: LateWrites) {
     index: () => model.index(writes.pods),
     plan: (index: TaskIndex) => {
       const isTaken = (name: string): boolean => model.pods.has(name) || writes.pods.has(`in-flight/${name}`);
-      const seen = { ...model.seen(index), isTaken };
+      const observed = { ...model.observed(index), isTaken };
       return planBroadcastJob(
-        broadcastJobPass({ seen, options: defaultOptions, now: model.now, random: counting() }),
+        broadcastJobState({ observed, options: defaultOptions, now: model.now, random: counting() }),
       );
     },
   };

@@ -12,7 +12,12 @@ export {
   type BroadcastJobOptions,
   strategyOf as broadcastJobStrategy,
 } from "./observe.ts";
-export { type BroadcastJobPlan, type BroadcastJobSeen, broadcastJobPass, planBroadcastJob } from "./plan.ts";
+export {
+  type BroadcastJobObserved,
+  type BroadcastJobPlan,
+  broadcastJobState,
+  planBroadcastJob,
+} from "./plan.ts";
 export { broadcastJobOptions } from "./reconcile.ts";
 
 export const broadcastJobKind: Kind<BroadcastJob> = {

@@ -6,16 +6,16 @@ import type { Pod } from "../../../kube/index.ts";
 import { broadcastJob, defaultOptions, Model } from "../../../testkit/controller/broadcast_job_model.ts";
 import { printCost } from "../../../testkit/controller/event_cost.ts";
 import type { TaskIndex } from "./classify.ts";
-import { broadcastJobPass, planBroadcastJob } from "./plan.ts";
+import { broadcastJobState, planBroadcastJob } from "./plan.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);
 const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);
 const model = new Model(broadcastJob(), names);
 
 function pass(index: TaskIndex): void {
-  const seen = model.seen(index);
+  const observed = model.observed(index);
   const plan = planBroadcastJob(
-    broadcastJobPass({ seen, options: defaultOptions, now: model.now, random: Math.random }),
+    broadcastJobState({ observed, options: defaultOptions, now: model.now, random: Math.random }),
   );
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };

@@ -25,7 +25,7 @@ export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
   readonly warnings: readonly ObjectEvent[];
 }
 
-export interface BroadcastJobSeen {
+export interface BroadcastJobObserved {
   job: BroadcastJob;
   /** The status that was planned last, or the stored one: what a plan builds on. */
   status: BroadcastJobStatus;
@@ -36,7 +36,7 @@ export interface BroadcastJobSeen {
 }
 
 interface PassInput {
-  seen: BroadcastJobSeen;
+  observed: BroadcastJobObserved;
   options: BroadcastJobOptions;
   /** Milliseconds since the epoch. */
   now: number;
@@ -44,30 +44,30 @@ interface PassInput {
 }
 
 /** What a plan is made of. */
-interface BroadcastJobPass extends Omit<PassInput, "seen"> {
-  seen: Omit<BroadcastJobSeen, "pods">;
+interface BroadcastJobPass extends Omit<PassInput, "observed"> {
+  observed: Omit<BroadcastJobObserved, "pods">;
   pods: TaskView;
 }
 
 /** Brings the index of nodes up to now, for one plan: its view is good until the next event. */
-export function broadcastJobPass(input: PassInput): BroadcastJobPass {
-  return { ...input, pods: input.seen.pods.refresh() };
+export function broadcastJobState(input: PassInput): BroadcastJobPass {
+  return { ...input, pods: input.observed.pods.refresh() };
 }
 
-export function planBroadcastJob(pass: BroadcastJobPass): BroadcastJobPlan {
-  const { seen, now, pods } = pass;
-  const strategy = strategyOf(seen.job);
-  if (seen.job.metadata.deletionTimestamp !== undefined) return idle(seen.status);
+export function planBroadcastJob(state: BroadcastJobPass): BroadcastJobPlan {
+  const { observed, now, pods } = state;
+  const strategy = strategyOf(observed.job);
+  if (observed.job.metadata.deletionTimestamp !== undefined) return idle(observed.status);
   const refresh = readinessOf(pods, now);
-  const over = finalCondition(seen.status);
-  if (over !== undefined) return planOver(pass, strategy, pods, refresh, over.type === "Failed");
+  const over = finalCondition(observed.status);
+  if (over !== undefined) return planOver(state, strategy, pods, refresh, over.type === "Failed");
   const counts = countsOf(pods);
-  const failure = failureOf(pass, strategy, counts);
-  if (failure !== undefined) return fail(pass, pods, counts, refresh, failure);
+  const failure = failureOf(state, strategy, counts);
+  if (failure !== undefined) return fail(state, pods, counts, refresh, failure);
   const held = strategy.paused || (strategy.failurePolicy === "Pause" && counts.failed > 0);
-  const requeueAfterMs = untilDeadline(pass, strategy);
-  if (held) return hold(pass, strategy, pods, counts, refresh);
-  return goOn(pass, strategy, pods, counts, refresh, requeueAfterMs);
+  const requeueAfterMs = untilDeadline(state, strategy);
+  if (held) return hold(state, strategy, pods, counts, refresh);
+  return goOn(state, strategy, pods, counts, refresh, requeueAfterMs);
 }
 
 function idle(status: BroadcastJobStatus): BroadcastJobPlan {
@@ -101,13 +101,13 @@ function readinessOf(pods: TaskView, now: number): Action[] {
 
 /** Rules 10 and 11: nothing changes any more; what a failed job left alive goes, the job itself when its time is over. */
 function planOver(
-  { seen, now }: BroadcastJobPass,
+  { observed, now }: BroadcastJobPass,
   { ttlMs }: Strategy,
   pods: TaskView,
   refresh: readonly Action[],
   failed: boolean,
 ): BroadcastJobPlan {
-  const status = seen.status;
+  const status = observed.status;
   const left = failed ? living(pods) : [];
   const end = dueTime(status.completionTime, ttlMs);
   if (end !== undefined && end <= now) {
@@ -136,7 +136,11 @@ interface Failure {
 }
 
 /** Rules 6 and 10. A job on hold neither fails nor runs out of time (rules 8, 9). */
-function failureOf({ seen, now }: BroadcastJobPass, strategy: Strategy, counts: Counts): Failure | undefined {
+function failureOf(
+  { observed, now }: BroadcastJobPass,
+  strategy: Strategy,
+  counts: Counts,
+): Failure | undefined {
   if (strategy.paused) return undefined;
   if (counts.failed > 0 && strategy.failurePolicy === "Pause") return undefined;
   if (counts.failed > 0 && strategy.failurePolicy === "FailFast") {
@@ -144,14 +148,14 @@ function failureOf({ seen, now }: BroadcastJobPass, strategy: Strategy, counts: 
     return { message, reason: "failed pod is found", foundFirst: true };
   }
   const { deadlineMs } = strategy;
-  const started = Date.parse(seen.status.startTime ?? "");
+  const started = Date.parse(observed.status.startTime ?? "");
   if (deadlineMs === undefined || Number.isNaN(started) || now - started < deadlineMs) return undefined;
-  const message = `Job ${jobKey(seen.job)} was active longer than specified deadline`;
+  const message = `Job ${jobKey(observed.job)} was active longer than specified deadline`;
   return { message, reason: "DeadlineExceeded", foundFirst: false };
 }
 
 function fail(
-  { seen, now }: BroadcastJobPass,
+  { observed, now }: BroadcastJobPass,
   pods: TaskView,
   counts: Counts,
   refresh: readonly Action[],
@@ -169,7 +173,7 @@ function fail(
   const last = { ...counts, active: 0, failed: counts.failed + counts.active };
   const victims = living(pods);
   return {
-    ...idle(ended(seen.status, last, "Failed", message, now)),
+    ...idle(ended(observed.status, last, "Failed", message, now)),
     actions: [
       ...withoutVictims(refresh, victims),
       ...(foundFirst ? [reported(counts)] : []),
@@ -209,7 +213,7 @@ function withoutVictims(refresh: readonly Action[], victims: readonly Task[]): A
 
 /** Rules 8 and 9: nothing is created or deleted. */
 function hold(
-  { seen, now }: BroadcastJobPass,
+  { observed, now }: BroadcastJobPass,
   strategy: Strategy,
   pods: TaskView,
   counts: Counts,
@@ -219,9 +223,9 @@ function hold(
     type: "event",
     event: { type: "Warning", reason: "Paused", message: "job is paused, due to failed pod" },
   };
-  const begins = !strategy.paused && seen.status.phase !== "paused";
+  const begins = !strategy.paused && observed.status.phase !== "paused";
   return {
-    ...idle(ongoing(seen.status, counts, "paused", now)),
+    ...idle(ongoing(observed.status, counts, "paused", now)),
     actions: begins ? [...refresh, event] : [...refresh],
     get waiting() {
       return waitingOf(pods, strategy, 0);
@@ -230,33 +234,33 @@ function hold(
 }
 
 function goOn(
-  pass: BroadcastJobPass,
+  state: BroadcastJobPass,
   strategy: Strategy,
   pods: TaskView,
   counts: Counts,
   refresh: readonly Action[],
   requeueAfterMs: number | undefined,
 ): BroadcastJobPlan {
-  const { seen, now } = pass;
+  const { observed, now } = state;
   const events: Action[] = [];
-  if (seen.status.phase === "paused") {
+  if (observed.status.phase === "paused") {
     events.push({
       type: "event",
       event: { type: "Normal", reason: "Continue", message: "continue to process job" },
     });
   }
-  if (isComplete(pods, strategy)) return complete(pass, counts, [...refresh, ...events]);
+  if (isComplete(pods, strategy)) return complete(state, counts, [...refresh, ...events]);
   const limit = strategy.parallelism(counts.desired);
   const room = Math.max(0, limit - pods.count("occupying"));
   const chosen = new Set<string>();
-  const { job, isTaken } = seen;
+  const { job, isTaken } = observed;
   const { missing } = pods.groups;
-  const creations = missing.first(room).map((node) => createPod({ ...pass, job, node, isTaken, chosen }));
+  const creations = missing.first(room).map((node) => createPod({ ...state, job, node, isTaken, chosen }));
   const held = missing.size - creations.length;
   const misplaced = noted(pods, misplacedOn);
   return {
     actions: [...withoutVictims(refresh, misplaced), ...events, ...deletions(misplaced), ...creations],
-    status: ongoing(seen.status, counts, "running", now),
+    status: ongoing(observed.status, counts, "running", now),
     get waiting() {
       return waitingOf(pods, strategy, held);
     },
@@ -271,7 +275,7 @@ function isComplete(pods: TaskView, { endless }: Strategy): boolean {
 }
 
 function complete(
-  { seen, now }: BroadcastJobPass,
+  { observed, now }: BroadcastJobPass,
   counts: Counts,
   before: readonly Action[],
 ): BroadcastJobPlan {
@@ -282,19 +286,19 @@ function complete(
     event: {
       type: "Normal",
       reason: "JobComplete",
-      message: `Job ${jobKey(seen.job)} is completed, ${sums}`,
+      message: `Job ${jobKey(observed.job)} is completed, ${sums}`,
     },
   };
   return {
-    ...idle(ended(seen.status, counts, "Complete", `Job completed, ${sums}`, now)),
+    ...idle(ended(observed.status, counts, "Complete", `Job completed, ${sums}`, now)),
     actions: [...before, event],
   };
 }
 
 /** The deadline is watched in every pass, so that no restart of this program forgets it. */
-function untilDeadline({ seen, now }: BroadcastJobPass, { deadlineMs }: Strategy): number | undefined {
+function untilDeadline({ observed, now }: BroadcastJobPass, { deadlineMs }: Strategy): number | undefined {
   if (deadlineMs === undefined) return undefined;
-  const started = Date.parse(seen.status.startTime ?? "");
+  const started = Date.parse(observed.status.startTime ?? "");
   return Math.max(0, (Number.isNaN(started) ? now : started) + deadlineMs - now);
 }
 

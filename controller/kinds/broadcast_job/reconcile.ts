@@ -14,7 +14,7 @@ import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
 import { TaskIndex } from "./classify.ts";
 import { eligibility, isReclassified } from "./node_eligibility.ts";
 import { type BroadcastJobOptions, strategyOf } from "./observe.ts";
-import { broadcastJobPass, planBroadcastJob } from "./plan.ts";
+import { broadcastJobState, planBroadcastJob } from "./plan.ts";
 import { finalCondition } from "./status.ts";
 
 export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler<BroadcastJob> {
@@ -31,8 +31,8 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
       const { uid = "", namespace = "", generation } = job.metadata;
       const owner = ownerKeyOf(job.metadata);
       const plan = planBroadcastJob(
-        broadcastJobPass({
-          seen: {
+        broadcastJobState({
+          observed: {
             job,
             status: statuses.before(uid, job.status ?? {}),
             pods: indexes.of(owner, () => newIndex(job, deps.caches, performer), generation),

@@ -22,7 +22,8 @@ import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import type { CloneIndex } from "./classify.ts";
 import { TEMPLATE_HASH } from "./observe.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import { cloneSetState } from "./state.ts";
 
 const HOOK = "example.com/hold";
 /** Gates that change how pods are counted; both kinds of pass have the same. */
@@ -42,10 +43,10 @@ function twinOf(set: CloneSet, changed: Gates, seed: number) {
       index: (writes: LateWrites) => model.index(writes.pods),
       plan: (index: CloneIndex, nth: number, fresh: boolean) =>
         planCloneSet(
-          cloneSetPass({
+          cloneSetState({
             options: { ...defaultOptions, ...changed },
             now: model.now,
-            seen: model.seen(index),
+            observed: model.observed(index),
             random: randomOf(seed + nth),
             ...(fresh ? {} : { memory }),
           }),

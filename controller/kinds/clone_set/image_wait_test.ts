@@ -6,7 +6,8 @@ import { cloneSet, defaultOptions, Model } from "../../../testkit/controller/clo
 import { answers, PullsAhead } from "../../../testkit/controller/image_pull_job_builder.ts";
 import { changeTemplate } from "../../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../../rollout/images/image_wait.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import { cloneSetState } from "./state.ts";
 
 const REPLICAS = 5;
 const options = { ...defaultOptions, preDownload: true };
@@ -37,8 +38,8 @@ class Waiting {
   }
 
   readonly plan = () => {
-    const seen = { ...this.model.seen(), ...this.pulls.seen() };
-    return planCloneSet(cloneSetPass({ seen, options, now: this.model.now, random: this.#random }));
+    const observed = { ...this.model.observed(), ...this.pulls.observed() };
+    return planCloneSet(cloneSetState({ observed, options, now: this.model.now, random: this.#random }));
   };
 
   settle(passes?: number): void {

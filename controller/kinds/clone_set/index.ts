@@ -6,10 +6,9 @@ import { cloneSetWebhooks } from "./admit.ts";
 import { cloneSetReconciler } from "./reconcile.ts";
 
 export { CloneIndex } from "./classify.ts";
-
-export type { Seen } from "./pass.ts";
-export { cloneSetPass, planCloneSet } from "./plan.ts";
+export { planCloneSet } from "./plan.ts";
 export { cloneSetOptions } from "./reconcile.ts";
+export { type CloneSetObserved, cloneSetState } from "./state.ts";
 
 export const cloneSetKind: Kind<CloneSet> = {
   controllerName: "cloneset-controller",

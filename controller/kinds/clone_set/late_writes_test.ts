@@ -6,8 +6,9 @@ import { isPodWrite, LateWrites } from "../../../testkit/controller/late_writes_
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { strategyOf } from "./observe.ts";
-import type { Seen } from "./pass.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import type { CloneSetObserved } from "./state.ts";
+import { cloneSetState } from "./state.ts";
 
 /** Actions that are sent and not answered; plans see their pods as they will be. */
 class Late {
@@ -18,8 +19,8 @@ class Late {
     this.#model = model;
   }
 
-  seen(): Seen {
-    return this.#model.seen(this.#model.index(this.#writes.pods));
+  observed(): CloneSetObserved {
+    return this.#model.observed(this.#model.index(this.#writes.pods));
   }
 
   send(action: Action): void {
@@ -73,8 +74,8 @@ t.test(
             model.now += 50;
             if (what === "plan") {
               const { actions, status } = planCloneSet(
-                cloneSetPass({
-                  seen: late.seen(),
+                cloneSetState({
+                  observed: late.observed(),
                   options: defaultOptions,
                   now: model.now,
                   random,

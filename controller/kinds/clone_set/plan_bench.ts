@@ -7,7 +7,8 @@
 import { cloneSet, defaultOptions, Model } from "../../../testkit/controller/clone_set_model.ts";
 import { IndexEvents } from "../../../testkit/controller/pod_index_model.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import { cloneSetState } from "./state.ts";
 
 const EVENTS_A_PASS = 10;
 
@@ -24,11 +25,11 @@ function measure(pods: number): object {
   const times: number[] = [];
   const pass = (): { changed: number; ms: number } => {
     events.follow(model, index);
-    const seen = model.seen(index);
+    const observed = model.observed(index);
     const started = performance.now();
     const plan = planCloneSet(
-      cloneSetPass({
-        seen,
+      cloneSetState({
+        observed,
         options: defaultOptions,
         now: model.now,
         random: Math.random,

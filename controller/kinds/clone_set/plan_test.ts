@@ -17,10 +17,13 @@ import { isActive, isAvailable, SPECIFIED_DELETE } from "../../rollout/pods/pod_
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { REVISION_LABEL, strategyOf } from "./observe.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import { cloneSetState } from "./state.ts";
 
 function plan(model: Model, random: () => number) {
-  return planCloneSet(cloneSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }));
+  return planCloneSet(
+    cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
+  );
 }
 
 /** Every write that takes an available pod away must leave at least N − maxUnavailable of them. */

@@ -11,8 +11,9 @@ import type { Reconciler } from "../../runtime/reconciler.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
 import { CloneIndex } from "./classify.ts";
 import type { CloneSetOptions } from "./observe.ts";
-import type { Seen } from "./pass.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import type { CloneSetObserved } from "./state.ts";
+import { cloneSetState } from "./state.ts";
 
 export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSet> {
   const options = cloneSetOptions(deps.options, deps.server);
@@ -20,8 +21,8 @@ export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSe
   return new WorkloadReconciler(deps, {
     forget: ({ owner }) => indexes.forget(owner),
     plan: (set, { performer, now, random, memory }) => {
-      const seen = observe(set, deps.caches, performer, options, indexes);
-      return planCloneSet(cloneSetPass({ seen, options, now, random, memory }));
+      const observed = observe(set, deps.caches, performer, options, indexes);
+      return planCloneSet(cloneSetState({ observed, options, now, random, memory }));
     },
   });
 }
@@ -56,7 +57,7 @@ function observe(
   performer: Pick<Performer, "pending" | "failures">,
   options: CloneSetOptions,
   indexes: PodIndexes<CloneIndex>,
-): Seen {
+): CloneSetObserved {
   const owner = ownerKeyOf(set.metadata);
   return {
     ...observeRollout(set, compileSelector(set.spec.selector), caches, performer, options),

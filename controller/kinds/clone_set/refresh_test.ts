@@ -1,13 +1,14 @@
 import t from "tap";
 import { cloneSet, defaultOptions, Model } from "../../../testkit/controller/clone_set_model.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import { cloneSetState } from "./state.ts";
 
 let drawn = 0;
 
 function plan(model: Model, options = defaultOptions): Plan<object> {
   return planCloneSet(
-    cloneSetPass({ seen: model.seen(), options, now: model.now, random: () => (drawn++ % 97) / 97 }),
+    cloneSetState({ observed: model.observed(), options, now: model.now, random: () => (drawn++ % 97) / 97 }),
   );
 }
 

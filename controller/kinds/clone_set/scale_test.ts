@@ -6,7 +6,8 @@ import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { randomOf, settle } from "../../../testkit/controller/workload_history.ts";
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import { cloneSetState } from "./state.ts";
 
 const hook = "example.com/held";
 
@@ -44,7 +45,8 @@ function planOf(at: Situation) {
     }),
   );
   const random = randomOf(23);
-  const pass = () => cloneSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random });
+  const pass = () =>
+    cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random });
   const plan = () => planCloneSet(pass());
   settle({ model, plan, perform: (action, stopAfter) => model.perform(action, stopAfter) }, 100);
   const names = [...model.pods.keys()];
@@ -104,8 +106,8 @@ t.test(
     const writes = new LateWrites();
     const random = randomOf(23);
     const plan = () => {
-      const seen = model.seen(model.index(writes.pods));
-      return planCloneSet(cloneSetPass({ seen, options: defaultOptions, now: model.now, random }));
+      const observed = model.observed(model.index(writes.pods));
+      return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
     };
     const scale = (replicas: number) =>
       model.changeSpec((spec) => {

@@ -8,11 +8,6 @@ import type { Strategy } from "./observe.ts";
 /** Meaning: no deadline. */
 const NO_DEADLINE = 2147483647;
 
-export interface Failures {
-  scale: string | undefined;
-  update: string | undefined;
-}
-
 interface StatusInput {
   set: CloneSet;
   counts: Record<StoredCount, number>;
@@ -21,7 +16,7 @@ interface StatusInput {
   /** The revision that pods were at before, if it still exists. */
   currentRevision: string;
   collisionCount: number;
-  failures: Failures;
+  failures: { readonly scale?: string | undefined; readonly update?: string | undefined };
   now: number;
 }
 

@@ -1,9 +1,10 @@
 /** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
 import { counted } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
 import type { ImageWait } from "../../rollout/images/image_wait.ts";
-import type { Eligibility } from "../../rollout/in_place/change.ts";
-import { eligibilityOf } from "../../rollout/in_place/eligibility.ts";
+import type { Eligibility, InPlaceChange } from "../../rollout/in_place/change.ts";
+import { Eligibilities, eligibilityOf } from "../../rollout/in_place/eligibility.ts";
 import { graceState } from "../../rollout/in_place/state.ts";
 import { withUnissued } from "../../rollout/in_place/unissued.ts";
 import { startInPlace } from "../../rollout/in_place/update.ts";
@@ -16,47 +17,50 @@ import type { Action, Waiting } from "../../rollout/writes/actions.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
 import { CLAIM_HASH, type Member, REVISION_LABEL } from "./observe.ts";
 import { isUnderWay, membersOf, updateOrder } from "./order.ts";
-import type { Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { revisionLabels } from "./scale.ts";
+import type { CloneSetState } from "./state.ts";
 
-interface Updates {
-  actions: Action[];
-  waiting: Waiting[];
-  /** Text of the condition FailedUpdate; undefined when every chosen pod can be updated. */
-  failure: string | undefined;
-  requeueAfterMs: number | undefined;
+/** Where pods go in this pass. */
+interface Target {
+  readonly revision: Revision;
+  /** Undefined where no pod waits for an image. */
+  readonly wait: ImageWait | undefined;
+  /** In place, by where pods come from. */
+  readonly eligible: Eligibilities;
 }
 
-/** `touched`: UIDs of pods that get another action in this pass. */
-export function planUpdate(pass: Pass, touched: ReadonlySet<string>): Updates {
-  const { numbers } = pass;
-  const updates: Updates = { actions: [], waiting: [], failure: undefined, requeueAfterMs: undefined };
-  if (numbers.update === 0) return updates;
-  const target = numbers.update > 0 ? pass.update : pass.current;
-  const wait = numbers.update > 0 ? imageWaitOf(pass) : undefined;
-  const candidates = candidatesFor(pass, target, wait);
+export function planUpdate(state: CloneSetState, decisions: Decisions): void {
+  const { numbers } = state;
+  if (numbers.update === 0) return;
+  const target = targetOf(state);
+  const { wait } = target;
+  const candidates = candidatesFor(state, target);
   const wanted = Math.min(candidates.count, Math.abs(numbers.update));
-  const room = roomOf(pass, target, numbers.updateBudget);
-  const taken = withinBudget(candidates, wanted, room, pass);
-  if (taken.length < wanted) updates.waiting.push(budgetWaiting(pass, wanted - taken.length, taken));
+  const room = roomOf(state, target.revision, numbers.updateBudget);
+  const taken = withinBudget(candidates, wanted, room, state);
+  if (taken.length < wanted) decisions.wait(budgetWaiting(state, wanted - taken.length, taken));
   for (const member of taken) {
-    if (member.busy || member.specified || touched.has(member.pod.uid)) continue;
-    const planned = updates.actions.length;
-    updateMember(pass, member, target, updates);
-    if (wait !== undefined && updates.actions.length > planned) {
-      updates.actions.push(...wait.reported(member.pod, imagesFor(pass, member, target)));
-    }
+    if (!decisions.isFree(member) || member.specified) continue;
+    updateMember(state, decisions, member, target);
+    if (wait !== undefined && decisions.isTaken(member.pod))
+      decisions.takeAll(wait.reported(member.pod, imagesFor(state, member, target)));
   }
-  updates.waiting.push(...(wait?.waiting() ?? []));
-  updates.requeueAfterMs = wait?.requeueAfterMs;
-  return updates;
+  wait?.report(decisions);
+}
+
+/** Forward, or, above the partition, back. */
+function targetOf(state: CloneSetState): Target {
+  const isForward = state.numbers.update > 0;
+  const revision = isForward ? state.update : state.current;
+  const eligible = new Eligibilities((from) => eligibility(state, from, revision));
+  return { revision, eligible, wait: isForward ? imageWaitOf(state) : undefined };
 }
 
 /** Images by container that an update in place would bring; none for pods that are made anew. */
-function imagesFor(pass: Pass, member: Member, target: Revision): Readonly<Record<string, string>> {
-  if (pass.strategy.policy === "ReCreate") return {};
-  return eligibility(pass, member, target).change?.images ?? {};
+function imagesFor(state: CloneSetState, { pod }: Member, target: Target): Readonly<Record<string, string>> {
+  if (state.strategy.policy === "ReCreate") return {};
+  return target.eligible.of(pod).change?.images ?? {};
 }
 
 interface Candidates {
@@ -67,17 +71,18 @@ interface Candidates {
 }
 
 /** Who may be updated to the target. Whoever waits for an image lets those go first whose nodes have it. */
-function candidatesFor(pass: Pass, target: Revision, wait: ImageWait | undefined): Candidates {
-  const { pods, update } = pass;
+function candidatesFor(state: CloneSetState, target: Target): Candidates {
+  const { pods, update } = state;
   const { candidates } = pods.groups;
-  if (target === update && wait === undefined) {
+  const { revision, wait } = target;
+  if (revision === update && wait === undefined) {
     const unavailable = pods.count("unavailable candidate");
     return { count: candidates.size, unavailable, members: candidates };
   }
   const members: Member[] = [];
   let unavailable = 0;
-  for (const member of target === update ? candidates : others(pass, target)) {
-    if (wait?.holds(member.pod, imagesFor(pass, member, target))) continue;
+  for (const member of revision === update ? candidates : others(state, revision)) {
+    if (wait?.holds(member.pod, imagesFor(state, member, target))) continue;
     members.push(member);
     if (!member.available) unavailable++;
   }
@@ -85,7 +90,7 @@ function candidatesFor(pass: Pass, target: Revision, wait: ImageWait | undefined
 }
 
 /** Those above the partition that go back: as the group of candidates, for the current revision. */
-function others({ pods }: Pass, target: Revision): Iterable<Member> {
+function others({ pods }: CloneSetState, target: Revision): Iterable<Member> {
   const going = [...membersOf(pods.every())].filter((member) => {
     if (isAt(member, target) || member.state === "PreparingDelete") return false;
     return graceState(member.pod).value === undefined;
@@ -103,7 +108,7 @@ interface Room {
   available: number;
 }
 
-function roomOf({ pods, update }: Pass, target: Revision, budget: number): Room {
+function roomOf({ pods, update }: CloneSetState, target: Revision, budget: number): Room {
   const { unavailable } = pods.groups;
   const atTarget =
     target === update
@@ -121,17 +126,17 @@ function roomOf({ pods, update }: Pass, target: Revision, budget: number): Room 
  * A marked pod claims its room ahead of its turn. One that finds none may be waiting for a pod that only the update heals, so it
  * ends the walk at its own place in the order, not before.
  */
-function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: Pass): Member[] {
+function withinBudget(candidates: Candidates, wanted: number, room: Room, state: CloneSetState): Member[] {
   const taken: Member[] = [];
   let availableTaken = 0;
   let unavailableLeft = candidates.unavailable;
   // Most passes of a rollout find no room: the order is worked out when there is some.
   if (room.atTarget <= 0 || (room.available <= 0 && unavailableLeft === 0)) return taken;
-  const { healFirst } = pass.strategy;
+  const { healFirst } = state.strategy;
   /** Marked pods that came ahead of their turn: whether they had room. */
   const ahead = new Map<Member, boolean>();
   let read = 0;
-  for (const member of updateOrder(candidates.members, () => activePods(pass), pass.strategy)) {
+  for (const member of updateOrder(candidates.members, () => activePods(state), state.strategy)) {
     const hadRoom = ahead.get(member);
     if (hadRoom !== undefined) {
       if (hadRoom || healFirst) continue;
@@ -152,16 +157,16 @@ function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: 
   return taken;
 }
 
-function activePods({ pods }: Pass): Pod[] {
+function activePods({ pods }: CloneSetState): Pod[] {
   const { toRelease } = pods.groups;
   return pods.pods().filter((pod) => isActive(pod) && !toRelease.has(pod.name));
 }
 
 /** `taken` go out of service by this plan. */
-function budgetWaiting(pass: Pass, count: number, taken: readonly Member[]): Waiting {
-  const { unavailable } = pass.pods.groups;
+function budgetWaiting(state: CloneSetState, count: number, taken: readonly Member[]): Waiting {
+  const { unavailable } = state.pods.groups;
   const next = taken.filter(({ pod }) => !unavailable.has(pod.name)).map(({ pod }) => pod.name);
-  const { maxUnavailable } = pass.strategy.limits;
+  const { maxUnavailable } = state.strategy.limits;
   return {
     reason: "Budget",
     message: `${counted(count, "pod waits", "pods wait")}: ${budgetText(maxUnavailable, unavailable.size, next.length)}`,
@@ -170,32 +175,33 @@ function budgetWaiting(pass: Pass, count: number, taken: readonly Member[]): Wai
   };
 }
 
-function updateMember(pass: Pass, member: Member, target: Revision, updates: Updates): void {
-  if (pass.strategy.policy === "ReCreate") {
-    updates.actions.push(recreate(pass, member, target));
-    return;
-  }
-  const eligible = eligibility(pass, member, target);
-  if (eligible.change !== undefined) {
-    updateInPlace(pass, member, target, eligible, updates);
-  } else if (pass.strategy.policy === "InPlaceOnly") {
-    updates.failure ??= `find Pod ${member.pod.name} update strategy is InPlaceOnly but can not update in-place`;
-    updates.waiting.push({
+function updateMember(state: CloneSetState, decisions: Decisions, member: Member, target: Target): void {
+  const { policy } = state.strategy;
+  const { pod } = member;
+  const eligible = policy === "ReCreate" ? undefined : target.eligible.of(pod);
+  if (eligible?.change !== undefined) {
+    updateInPlace(state, decisions, member, { revision: target.revision, change: eligible.change });
+  } else if (eligible !== undefined && policy === "InPlaceOnly") {
+    decisions.fail(
+      "update",
+      `find Pod ${pod.name} update strategy is InPlaceOnly but can not update in-place`,
+    );
+    decisions.wait({
       reason: "InPlaceOnly",
-      message: `pod ${member.pod.name} can not be updated in place: ${eligible.reason}`,
+      message: `pod ${pod.name} can not be updated in place: ${eligible.reason}`,
       until: "the template changes to one that is possible in place, or the policy allows recreation",
-      pods: [member.pod.name],
+      pods: [pod.name],
     });
   } else {
-    updates.actions.push(recreate(pass, member, target));
+    decisions.take(recreate(state, pod, target.revision));
   }
 }
 
 /** Marks the pod; the deletion step takes it from there within its own budget (rule 44). */
-function recreate(pass: Pass, member: Member, target: Revision): Action {
-  const { name } = member.pod;
+function recreate(state: CloneSetState, pod: Pod, target: Revision): Action {
+  const { name } = pod;
   return {
-    ...patchPod(member.pod, { labels: { [SPECIFIED_DELETE]: "true" } }, pass.now, "update"),
+    ...patchPod(pod, { labels: { [SPECIFIED_DELETE]: "true" } }, state.now, "update"),
     disrupts: true,
     succeeded: {
       type: "Normal",
@@ -209,53 +215,42 @@ function recreate(pass: Pass, member: Member, target: Revision): Action {
   };
 }
 
-/** Template to template, once a pair of revisions in a pass. */
-function eligibility(pass: Pass, member: Member, target: Revision): Eligibility {
-  const from = member.pod.labels[REVISION_LABEL] ?? "";
-  const known = pass.eligible.get(from);
-  if (known !== undefined) return known;
-  const computed = computeEligibility(pass, from, target);
-  pass.eligible.set(from, computed);
-  return computed;
-}
-
-function computeEligibility(pass: Pass, from: string, target: Revision): Eligibility {
-  const old = pass.seen.revisions.find((revision) => sameRevision(revision.name, from));
+function eligibility(state: CloneSetState, from: string, target: Revision): Eligibility {
+  const old = state.observed.revisions.find((revision) => sameRevision(revision.name, from));
   const claims = [old, target.stored].map((revision) => revision?.annotations[CLAIM_HASH]);
   const changedClaims = claims[0] !== undefined && claims[1] !== undefined && claims[0] !== claims[1];
-  return pass.options.recreateOnClaimChange && pass.strategy.policy !== "InPlaceOnly" && changedClaims
+  return state.options.recreateOnClaimChange && state.strategy.policy !== "InPlaceOnly" && changedClaims
     ? { change: undefined, reason: "the claim templates changed" }
-    : eligibilityOf(from, old, target, pass.options);
+    : eligibilityOf(from, old, target, state.options);
 }
 
 function updateInPlace(
-  pass: Pass,
+  state: CloneSetState,
+  decisions: Decisions,
   member: Member,
-  target: Revision,
-  eligible: { change: NonNullable<Eligibility["change"]> },
-  updates: Updates,
+  { revision, change }: { readonly revision: Revision; readonly change: InPlaceChange },
 ): void {
   const { pod } = member;
-  const before = beforeUpdate(member, pass.strategy.lifecycle?.inPlaceUpdate, pass.now);
+  const before = beforeUpdate(member, state.strategy.lifecycle?.inPlaceUpdate, state.now);
   if (before !== undefined) {
-    if ("action" in before) updates.actions.push(before.action);
-    else updates.waiting.push(before.waiting);
+    if ("action" in before) decisions.take(before.action);
+    else decisions.wait(before.waiting);
     return;
   }
   const write = startInPlace(
     pod,
-    withUnissued(pod, eligible.change),
+    withUnissued(pod, change),
     {
-      revision: target.name,
-      labels: revisionLabels(pass, target),
-      graceSeconds: pass.strategy.graceSeconds,
-      lean: pass.strategy.lean,
+      revision: revision.name,
+      labels: revisionLabels(state, revision),
+      graceSeconds: state.strategy.graceSeconds,
+      lean: state.strategy.lean,
       lifecycle: true,
     },
-    pass.options,
-    pass.now,
+    state.options,
+    state.now,
   );
-  updates.actions.push({
+  decisions.take({
     type: "patch pod",
     pod,
     write,
@@ -264,11 +259,11 @@ function updateInPlace(
     succeeded: {
       type: "Normal",
       reason: "SuccessfulUpdatePodInPlace",
-      message: `successfully update pod ${pod.name} in-place(revision ${target.name})`,
+      message: `successfully update pod ${pod.name} in-place(revision ${revision.name})`,
     },
     failed: {
       reason: "FailedUpdatePodInPlace",
-      message: `failed to update pod ${pod.name} in-place(revision ${target.name})`,
+      message: `failed to update pod ${pod.name} in-place(revision ${revision.name})`,
     },
   });
 }

@@ -9,7 +9,8 @@ import {
   settle,
 } from "../../../testkit/controller/workload_history.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
-import { cloneSetPass, planCloneSet } from "./plan.ts";
+import { planCloneSet } from "./plan.ts";
+import { cloneSetState } from "./state.ts";
 
 interface Rollout {
   /** By rank, the first to be updated first: whether the pod is in service. */
@@ -61,7 +62,9 @@ function updated({ ready, maxUnavailable, partition, healFirst, marked }: Rollou
   const model = new Model(cloneSet("web", { replicas: ready.length }));
   const random = randomOf(23);
   const plan = () =>
-    planCloneSet(cloneSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }));
+    planCloneSet(
+      cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
+    );
   settle({ model, plan, perform: (action, stopAfter) => model.perform(action, stopAfter) }, 100);
   [...model.pods.keys()].forEach((name, rank) => {
     const pod = model.pods.get(name);
@@ -111,7 +114,9 @@ t.test("a marked pod that waits for a broken one does not keep it from being hea
     const model = new Model(cloneSet("web", { replicas: 3 }));
     const random = randomOf(23);
     const plan = () =>
-      planCloneSet(cloneSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }));
+      planCloneSet(
+        cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
+      );
     settle({ model, plan, perform: (action) => model.perform(action) }, 100);
     const [marked, broken] = [...model.pods.values()];
     if (marked === undefined || broken === undefined) throw new Error("no pods");
@@ -135,7 +140,9 @@ t.test("a marked pod that has room takes its share of it and lets the others go 
   const model = new Model(cloneSet("web", { replicas: 4 }));
   const random = randomOf(23);
   const plan = () =>
-    planCloneSet(cloneSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }));
+    planCloneSet(
+      cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
+    );
   settle({ model, plan, perform: (action) => model.perform(action) }, 100);
   for (const [rank, pod] of [...model.pods.values()].entries()) {
     const mark: Record<string, string> = rank === 0 ? { [SPECIFIED_DELETE]: "true" } : {};

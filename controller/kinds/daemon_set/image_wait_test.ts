@@ -6,7 +6,8 @@ import { daemonSet, defaultOptions, Model } from "../../../testkit/controller/da
 import { answers, PullsAhead } from "../../../testkit/controller/image_pull_job_builder.ts";
 import { changeTemplate } from "../../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../../rollout/images/image_wait.ts";
-import { daemonSetPass, planDaemonSet } from "./plan.ts";
+import { planDaemonSet } from "./plan.ts";
+import { daemonSetState } from "./state.ts";
 
 const names = ["n0", "n1", "n2", "n3", "n4"];
 const options = { ...defaultOptions, preDownload: true };
@@ -32,8 +33,8 @@ class Waiting {
   }
 
   readonly plan = () => {
-    const seen = { ...this.model.seen(), ...this.pulls.seen() };
-    return planDaemonSet(daemonSetPass({ seen, options, now: this.model.now, random: this.#random }));
+    const observed = { ...this.model.observed(), ...this.pulls.observed() };
+    return planDaemonSet(daemonSetState({ observed, options, now: this.model.now, random: this.#random }));
   };
 
   settle(passes?: number): void {

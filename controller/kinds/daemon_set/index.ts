@@ -8,9 +8,9 @@ import { daemonSetReconciler } from "./reconcile.ts";
 export { DaemonIndex } from "./classify.ts";
 export { nodeEligibility } from "./eligibility.ts";
 export { availabilityOf, type DaemonSetOptions } from "./observe.ts";
-export type { Seen as DaemonSetSeen } from "./pass.ts";
-export { type DaemonSetPlan, daemonSetPass, planDaemonSet } from "./plan.ts";
+export { planDaemonSet } from "./plan.ts";
 export { daemonSetOptions } from "./reconcile.ts";
+export { type DaemonSetObserved, daemonSetState } from "./state.ts";
 
 export const daemonSetKind: Kind<DaemonSet> = {
   controllerName: "daemonset-controller",

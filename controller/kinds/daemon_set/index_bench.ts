@@ -9,7 +9,8 @@ import { daemonSet, defaultOptions, Model } from "../../../testkit/controller/da
 import { printCost } from "../../../testkit/controller/event_cost.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import type { DaemonIndex } from "./classify.ts";
-import { daemonSetPass, planDaemonSet } from "./plan.ts";
+import { planDaemonSet } from "./plan.ts";
+import { daemonSetState } from "./state.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);
 const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);
@@ -17,9 +18,9 @@ const model = new Model(daemonSet({ burstReplicas: nodes }), names);
 const memory = new PlanMemory();
 
 function pass(index: DaemonIndex, model: Model): void {
-  const seen = model.seen(index);
+  const observed = model.observed(index);
   const plan = planDaemonSet(
-    daemonSetPass({ seen, options: defaultOptions, now: model.now, random: Math.random, memory }),
+    daemonSetState({ observed, options: defaultOptions, now: model.now, random: Math.random, memory }),
   );
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };
@@ -63,9 +64,9 @@ const burst = new Model(daemonSet({ burstReplicas: nodes }), names);
 const bursting = burst.index();
 pass(bursting, burst);
 function send(): void {
-  const seen = burst.seen(bursting);
+  const observed = burst.observed(bursting);
   const plan = planDaemonSet(
-    daemonSetPass({ seen, options: defaultOptions, now: burst.now, random: Math.random, memory }),
+    daemonSetState({ observed, options: defaultOptions, now: burst.now, random: Math.random, memory }),
   );
   for (const action of plan.actions) burst.writes.begin(action, burst.now);
   burst.set = { ...burst.set, status: plan.status };

@@ -5,67 +5,39 @@
 
 import type { DaemonSet, DaemonSetStatus } from "../../../crds/index.ts";
 import { compileSelector, counted } from "../../../kube/core/index.ts";
-import { PlanMemory } from "../../rollout/plan_memory.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import { readySince } from "../../rollout/pods/pod_state.ts";
 import { createRevision, maintainRevisions } from "../../rollout/revisions/revision_actions.ts";
 import { countedRevisions } from "../../rollout/revisions/revision_counts.ts";
 import { surplusRevisions } from "../../rollout/revisions/revisions.ts";
-import type { Plan } from "../../rollout/writes/actions.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
 import { afterChange, podPatch } from "../../rollout/writes/pod_patch.ts";
-import {
-  availabilityOf,
-  availableAt,
-  type DaemonSetOptions,
-  REVISION_LABEL,
-  strategyOf,
-  templateGeneration,
-} from "./observe.ts";
-import { DaemonDecided, type Pass, roomOf, type Seen, type ViewedPass } from "./pass.ts";
-import { planImages } from "./pre_download.ts";
-import { planRefresh, waitingForNodes } from "./refresh.ts";
-import { findRevision, hashOf } from "./revisions.ts";
+import { DaemonSetDecisions, type DaemonSetPlan } from "./decisions.ts";
+import { availableAt, REVISION_LABEL } from "./observe.ts";
+import { planPreDownload } from "./pre_download.ts";
+import { awaitedOfNodes, planRefresh } from "./refresh.ts";
+import { hashOf } from "./revisions.ts";
 import { planReleased, planScale } from "./scale.ts";
+import type { DaemonSetState } from "./state.ts";
 import { statusOf } from "./status.ts";
 import { planUpdate } from "./update.ts";
 
-export interface PassInput {
-  seen: Seen;
-  options: DaemonSetOptions;
-  /** Milliseconds since the epoch. */
-  now: number;
-  random: () => number;
-  /** Of earlier passes; default: none. */
-  memory?: PlanMemory;
+export function planDaemonSet(state: DaemonSetState): DaemonSetPlan {
+  const { inFlight, strategy } = state;
+  const { set } = state.observed;
+  const decisions = new DaemonSetDecisions(inFlight, strategy.burst);
+  // The set goes with its pods (rule 17).
+  if (set.metadata.deletionTimestamp !== undefined) return decisions.plan(storedStatus(set));
+  if (compileSelector(set.spec.selector).empty) {
+    decisions.take(selectingAll);
+    return decisions.plan(storedStatus(set));
+  }
+  decide(state, decisions);
+  return decisions.plan(statusFor(state));
 }
 
-export interface DaemonSetPlan extends Plan<DaemonSetStatus> {
-  /** Nodes whose failed pod this plan deletes: the next failure there waits longer. */
-  failedOn: readonly string[];
-}
-
-export function planDaemonSet(viewed: ViewedPass): DaemonSetPlan {
-  const { seen, search, inFlight, strategy } = viewed;
-  const { set } = seen;
-  if (set.metadata.deletionTimestamp !== undefined) return untouched(set);
-  if (selectsAll(set)) return { ...untouched(set), actions: [selectingAll] };
-  const pass = { ...viewed, decided: new DaemonDecided(roomOf(inFlight, strategy.burst)) };
-  decide(pass);
-  return {
-    actions: pass.decided.actions,
-    status: statusFor(pass),
-    get waiting() {
-      // Before its revision exists nothing is decided about pods.
-      return search.write === "create" ? [] : [...pass.decided.waiting, ...waitingForNodes(pass)];
-    },
-    requeueAfterMs: pass.decided.requeueAfterMs,
-    failedOn: pass.decided.failedOn,
-  };
-}
-
-/** The set goes with its pods (rule 17), or must not be acted on. */
-function untouched(set: DaemonSet): DaemonSetPlan {
+function storedStatus(set: DaemonSet): DaemonSetStatus {
   const nothing: DaemonSetStatus = {
     currentNumberScheduled: 0,
     numberMisscheduled: 0,
@@ -73,7 +45,7 @@ function untouched(set: DaemonSet): DaemonSetPlan {
     numberReady: 0,
     updatedNumberScheduled: 0,
   };
-  return { actions: [], status: set.status ?? nothing, waiting: [], requeueAfterMs: undefined, failedOn: [] };
+  return set.status ?? nothing;
 }
 
 const selectingAll = {
@@ -85,121 +57,86 @@ const selectingAll = {
   },
 } as const;
 
-function selectsAll(set: DaemonSet): boolean {
-  return compileSelector(set.spec.selector).empty;
-}
-
-/** Brings the index of nodes up to now, for one plan: its view is good until the next event. */
-export function daemonSetPass({
-  seen,
-  options,
-  now,
-  random,
-  memory = new PlanMemory(),
-}: PassInput): ViewedPass {
-  const { set } = seen;
-  const search = findRevision(set, seen.revisions, seen.revisionData, memory);
-  const mark = { hash: search.hash, generation: templateGeneration(set) };
-  const { minReadySeconds } = availabilityOf(set);
-  const pods = seen.pods.refresh({ mark, minReadySeconds, options, refreshed: memory.refreshed, now });
-  const strategy = strategyOf(set, pods.count("desired"));
-  return {
-    seen,
-    options,
-    strategy,
-    namespace: set.metadata.namespace ?? "",
-    name: set.metadata.name ?? "",
-    uid: set.metadata.uid ?? "",
-    now,
-    random,
-    update: search.update,
-    search,
-    mark,
-    pods,
-    open: [...pods.entries(pods.groups.open)],
-    eligible: new Map(),
-    inFlight: seen.pods.source.inFlight(),
-  };
+function decide(state: DaemonSetState, decisions: DaemonSetDecisions): void {
+  const { strategy, write } = state;
+  planMembership(state, decisions);
+  planRevision(state, decisions);
+  // Pods may only carry the hash of a revision that exists.
+  if (write === "create") return;
+  relabel(state, decisions);
+  planPreDownload(state, decisions);
+  planScale(state, decisions);
+  planReleased(state, decisions);
+  if (!strategy.rolling || strategy.paused) reportHeld(state, decisions);
+  else planUpdate(state, decisions);
+  planRefresh(state, decisions);
+  planHistory(state, decisions);
+  reportBurst(state, decisions);
+  decisions.wait(() => awaitedOfNodes(state, decisions));
+  requeueForAvailability(state, decisions);
 }
 
 /** Rule 15: pods that are not selected any more go, those that are selected and controlled by nobody come. */
-function planMembership({ pods, decided, name, uid, now }: Pass): void {
+function planMembership({ pods, name, uid, now }: DaemonSetState, decisions: Decisions): void {
   const { groups } = pods;
   const addOwner = ownerReference("DaemonSet", name, uid);
   for (const { toRelease } of pods.entries(groups.toRelease))
-    for (const pod of toRelease) decided.take(patchPod(pod, { releaseOwner: uid }, now, "refresh"));
+    for (const pod of toRelease) decisions.take(patchPod(pod, { releaseOwner: uid }, now, "refresh"));
   for (const { toAdopt } of pods.entries(groups.toAdopt))
-    for (const pod of toAdopt) decided.take({ ...patchPod(pod, { addOwner }, now, "refresh"), adopts: true });
+    for (const pod of toAdopt)
+      decisions.take({ ...patchPod(pod, { addOwner }, now, "refresh"), adopts: true });
 }
 
-function decide(pass: Pass): void {
-  const { strategy, search } = pass;
-  planMembership(pass);
-  planRevision(pass);
-  // Pods may only carry the hash of a revision that exists.
-  if (search.write === "create") return;
-  relabel(pass);
-  planImages(pass);
-  planScale(pass);
-  planReleased(pass);
-  if (!strategy.rolling || strategy.paused) reportHeld(pass);
-  else planUpdate(pass);
-  planRefresh(pass);
-  planHistory(pass);
-  reportBurst(pass);
-  requeueForAvailability(pass);
-}
-
-function planRevision({ seen, decided, search, namespace, name, uid }: Pass): void {
-  const owner = ownerReference("DaemonSet", name, uid);
-  if (search.write === "create") {
-    const { metadata, spec } = seen.set;
-    const created = createRevision(search.update, {
-      namespace,
-      labels: { ...spec.template.metadata?.labels, [REVISION_LABEL]: search.hash },
+function planRevision(state: DaemonSetState, decisions: Decisions): void {
+  const { observed, update, hash, write } = state;
+  const owner = ownerReference("DaemonSet", state.name, state.uid);
+  if (write === "create") {
+    const { metadata, spec } = observed.set;
+    const created = createRevision(update, {
+      namespace: state.namespace,
+      labels: { ...spec.template.metadata?.labels, [REVISION_LABEL]: hash },
       ...(metadata.annotations ? { annotations: metadata.annotations } : {}),
       ownerReferences: [owner],
     });
-    decided.take(created);
+    decisions.take(created);
     return;
   }
-  for (const action of maintainRevisions(seen.revisions, search, owner)) decided.take(action);
+  decisions.takeAll(maintainRevisions(observed.revisions, state, owner));
 }
 
 /** Rule 48: pods of a second revision of the same template are up to date once their label says so. */
-function relabel(pass: Pass): void {
-  const { duplicates, hash } = pass.search;
+function relabel({ duplicates, hash, pods, now }: DaemonSetState, decisions: Decisions): void {
   if (duplicates.length === 0) return;
   const hashes = new Set(duplicates.map(hashOf));
   hashes.delete(hash);
-  for (const { daemons } of pass.pods.every()) {
-    for (const { pod, busy, terminating } of daemons) {
-      if (busy || terminating || pass.decided.touched.has(pod.uid)) continue;
+  for (const { daemons } of pods.every()) {
+    for (const daemon of daemons) {
+      const { pod, terminating } = daemon;
+      if (terminating || !decisions.isFree(daemon)) continue;
       if (!hashes.has(pod.labels[REVISION_LABEL] ?? "")) continue;
       const change = { labels: { [REVISION_LABEL]: hash } };
-      const step = podPatch(pod, change, pass.now);
-      const write = { steps: [step], after: afterChange(pod, change, pass.now) };
-      pass.decided.take({ type: "patch pod", pod, write, concern: "refresh" });
+      const write = { steps: [podPatch(pod, change, now)], after: afterChange(pod, change, now) };
+      decisions.take({ type: "patch pod", pod, write, concern: "refresh" });
     }
   }
 }
 
-function planHistory({ seen, decided, mark, pods, search, update }: Pass): void {
-  const { duplicates } = search;
-  const live = new Set([mark.hash, ...countedRevisions(pods.counted)]);
+function planHistory(state: DaemonSetState, decisions: Decisions): void {
+  const { observed, hash, pods, duplicates, update } = state;
+  const live = new Set([hash, ...countedRevisions(pods.counted)]);
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
-  const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
-  const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10, hashOf);
-  for (const revision of [...idle, ...surplus]) decided.take({ type: "delete revision", revision });
+  const others = observed.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
+  const surplus = surplusRevisions(others, live, observed.set.spec.revisionHistoryLimit ?? 10, hashOf);
+  for (const revision of [...idle, ...surplus]) decisions.take({ type: "delete revision", revision });
 }
 
-function reportHeld({ strategy, open, pods, decided }: Pass): void {
+function reportHeld({ strategy, open, pods }: DaemonSetState, decisions: Decisions): void {
   const looked = open.filter(({ eligibility, daemons }) => {
     return eligibility === "run" && daemons.some((daemon) => !daemon.updated && !daemon.terminating);
   }).length;
   const old = looked + pods.groups.due.size + pods.count("held");
   if (old === 0) return;
-  decided.waiting.push(
+  decisions.wait(
     strategy.rolling
       ? {
           reason: "Paused",
@@ -214,10 +151,10 @@ function reportHeld({ strategy, open, pods, decided }: Pass): void {
   );
 }
 
-function reportBurst({ strategy, decided }: Pass): void {
-  const { room } = decided;
+function reportBurst({ strategy }: DaemonSetState, decisions: DaemonSetDecisions): void {
+  const { room } = decisions;
   if (room.create > 0 && room.delete > 0 && room.update > 0) return;
-  decided.waiting.push({
+  decisions.wait({
     reason: "Burst",
     message: `burstReplicas ${strategy.burst} allows no more creations, deletions or updates at once`,
     until: strategy.burst === 0 ? "burstReplicas is raised" : "those under way are done",
@@ -225,7 +162,7 @@ function reportBurst({ strategy, decided }: Pass): void {
 }
 
 /** Time alone makes a ready pod available when there is a minReadySeconds (rule 19). */
-function requeueForAvailability({ strategy, open, now, decided }: Pass): void {
+function requeueForAvailability({ strategy, open, now }: DaemonSetState, decisions: Decisions): void {
   const { minReadySeconds } = strategy;
   if (minReadySeconds === 0) return;
   for (const { daemons } of open) {
@@ -233,17 +170,11 @@ function requeueForAvailability({ strategy, open, now, decided }: Pass): void {
       const since = available ? undefined : readySince(pod);
       if (since === undefined) continue;
       const left = availableAt(since, minReadySeconds) - now;
-      if (left > 0) decided.requeueAfter(left);
+      if (left > 0) decisions.requeueAfter(left);
     }
   }
 }
 
-function statusFor({ seen, mark, pods, search }: Pass): DaemonSetStatus {
-  return statusOf({
-    set: seen.set,
-    mark,
-    collisionCount: search.collisionCount,
-    observed: search.write !== "create",
-    pods,
-  });
+function statusFor({ observed, mark, pods, collisionCount, write }: DaemonSetState): DaemonSetStatus {
+  return statusOf({ set: observed.set, mark, collisionCount, isObserved: write !== "create", pods });
 }

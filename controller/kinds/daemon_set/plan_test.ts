@@ -17,12 +17,13 @@ import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./observe.ts";
-import { daemonSetPass, planDaemonSet } from "./plan.ts";
+import { planDaemonSet } from "./plan.ts";
+import { daemonSetState } from "./state.ts";
 
 function plan(model: Model, random: () => number) {
   model.failed.observe(model.set.status?.observedGeneration);
   const planned = planDaemonSet(
-    daemonSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }),
+    daemonSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
   );
   for (const node of planned.failedOn) model.failed.replaced(node);
   return planned;

@@ -5,21 +5,24 @@ import { acceptedPod, ownerReference, randomId, withGates } from "../../rollout/
 import { IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { GENERATION_LABEL, REVISION_LABEL } from "./observe.ts";
-import type { Pass } from "./pass.ts";
+import type { DaemonSetState } from "./state.ts";
 
 /** The API server cuts prefixes of generated names to this length. */
 const LONGEST_PREFIX = 58;
 
-/** Every new pod has the newest template, whatever partition, paused and OnDelete say (rule 11). */
-export function createPod(pass: Pass, node: string): Action {
-  const { seen, mark } = pass;
-  const { template } = seen.set.spec;
-  const prefix = `${pass.name}-`.slice(0, LONGEST_PREFIX);
-  const name = freeName(pass, prefix);
+/**
+ * Every new pod has the newest template, whatever partition, paused and OnDelete say (rule 11). `names`: of new pods of this
+ * pass; the name is added.
+ */
+export function createPod(state: DaemonSetState, node: string, names: Set<string>): Action {
+  const { observed, mark } = state;
+  const { template } = observed.set.spec;
+  const prefix = `${state.name}-`.slice(0, LONGEST_PREFIX);
+  const name = freeName(state, prefix, names);
   const metadata = {
     name,
     generateName: prefix,
-    namespace: pass.namespace,
+    namespace: state.namespace,
     labels: {
       ...template.metadata?.labels,
       [REVISION_LABEL]: mark.hash,
@@ -27,33 +30,32 @@ export function createPod(pass: Pass, node: string): Action {
     },
     ...(template.metadata?.annotations ? { annotations: { ...template.metadata.annotations } } : {}),
     ...(template.metadata?.finalizers ? { finalizers: [...template.metadata.finalizers] } : {}),
-    ownerReferences: [ownerReference("DaemonSet", pass.name, pass.uid)],
+    ownerReferences: [ownerReference("DaemonSet", state.name, state.uid)],
   };
-  const spec = specFor(pass, template.spec, node);
+  const spec = specFor(state, template.spec, node);
   return {
     type: "create pod",
     name,
     body: { apiVersion: "v1", kind: "Pod", metadata, spec },
-    after: acceptedPod(metadata, spec, pass.now),
+    after: acceptedPod(metadata, spec, state.now),
     claims: [],
     succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
     failed: { reason: "FailedCreate", message: "Error creating" },
   };
 }
 
-function freeName(pass: Pass, prefix: string): string {
-  const { decided, seen } = pass;
+function freeName({ observed, random }: DaemonSetState, prefix: string, names: Set<string>): string {
   let name: string;
-  do name = `${prefix}${randomId(pass.random)}`;
-  while (decided.names.has(name) || seen.isTaken(name));
-  decided.names.add(name);
+  do name = `${prefix}${randomId(random)}`;
+  while (names.has(name) || observed.isTaken(name));
+  names.add(name);
   return name;
 }
 
-function specFor(pass: Pass, template: PodTemplate["spec"], node: string): PodTemplate["spec"] {
-  const gated = pass.strategy.inPlace ? withGates(template, [IN_PLACE_READY]) : template;
+function specFor(state: DaemonSetState, template: PodTemplate["spec"], node: string): PodTemplate["spec"] {
+  const gated = state.strategy.inPlace ? withGates(template, [IN_PLACE_READY]) : template;
   const spec = { ...gated, tolerations: daemonTolerations(template) };
-  return pass.options.assignByScheduler
+  return state.options.assignByScheduler
     ? { ...spec, affinity: pinnedTo(node, template.affinity) }
     : { ...spec, nodeName: node, schedulerName: "kubernetes.io/daemonset-controller" };
 }

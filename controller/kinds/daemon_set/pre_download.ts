@@ -1,48 +1,46 @@
 /** When a DaemonSet pulls images ahead; only its annotations tell how. Spec: daemonset 4.11. */
 import type { PodTemplate } from "../../../crds/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
 import { longestWaitMs } from "../../rollout/images/image_wait.ts";
 import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../../rollout/images/pre_download.ts";
 import { templateOf } from "../../rollout/revisions/revisions.ts";
 import { REVISION_LABEL } from "./observe.ts";
-import type { Pass } from "./pass.ts";
 import { hashOf } from "./revisions.ts";
+import type { DaemonSetState } from "./state.ts";
 
 const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";
 const TIMEOUT = "apps.kruise.io/image-predownload-timeout-seconds";
 
-export function planImages(pass: Pass): void {
-  const { seen, decided, strategy, update, mark: current } = pass;
-  if (seen.pullJobs === undefined) return;
-  const { status } = seen.set;
-  if (
-    status?.updateRevision === current.hash &&
-    status.updatedNumberScheduled === status.desiredNumberScheduled
-  ) {
-    for (const { name, uid } of seen.pullJobs) {
-      decided.take({ type: "delete object", resource: "imagepulljobs", name, uid });
+export function planPreDownload(state: DaemonSetState, decisions: Decisions): void {
+  const { observed, strategy, update, hash } = state;
+  if (observed.pullJobs === undefined) return;
+  const { status } = observed.set;
+  if (status?.updateRevision === hash && status.updatedNumberScheduled === status.desiredNumberScheduled) {
+    for (const { name, uid } of observed.pullJobs) {
+      decisions.take({ type: "delete object", resource: "imagepulljobs", name, uid });
     }
     return;
   }
   const { stored } = update;
   if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return;
   const atOnce = strategy.partition === 0 && strategy.maxUnavailable >= strategy.desired;
-  const images = atOnce ? [] : changedImages(pass);
-  const known = new Set(seen.pullJobs.map(({ name }) => name));
+  const images = atOnce ? [] : changedImages(state);
+  const known = new Set(observed.pullJobs.map(({ name }) => name));
   const missing = images.filter(([container]) => !known.has(pullJobName(update, container)));
-  for (const [container, image] of missing) decided.take(pullJob(jobsOf(pass), container, image));
+  for (const [container, image] of missing) decisions.take(pullJob(jobsOf(state), container, image));
   // Where pods wait for their image, the decision is kept only when the jobs are there, so that none is missed.
-  const waits = longestWaitMs(seen.set.metadata.annotations) !== undefined;
-  if (!waits || missing.length === 0) decided.take(mark(update, images.length === 0 ? IGNORED : CREATED));
+  const waits = longestWaitMs(observed.set.metadata.annotations) !== undefined;
+  if (!waits || missing.length === 0) decisions.take(mark(update, images.length === 0 ? IGNORED : CREATED));
 }
 
 /** Images of containers that some old pod runs with another one. */
-function changedImages({ seen, pods, update, mark: current }: Pass): [string, string][] {
+function changedImages({ observed, pods, update, hash }: DaemonSetState): [string, string][] {
   const old = new Set<string>();
   for (const { daemons } of pods.every()) {
     for (const { pod, updated } of daemons) if (!updated) old.add(pod.labels[REVISION_LABEL] ?? "");
   }
-  const before = seen.revisions
-    .filter((revision) => old.has(hashOf(revision)) && hashOf(revision) !== current.hash)
+  const before = observed.revisions
+    .filter((revision) => old.has(hashOf(revision)) && hashOf(revision) !== hash)
     .map((revision) => imagesOf(templateOf(revision.data)));
   return [...imagesOf(templateOf(update.data))].filter(([container, image]) =>
     before.some((images) => images.has(container) && images.get(container) !== image),
@@ -53,8 +51,8 @@ function imagesOf(template: Partial<PodTemplate> | undefined): Map<string, strin
   return new Map((template?.spec?.containers ?? []).map(({ name, image }) => [name, image ?? ""]));
 }
 
-function jobsOf({ seen, name, namespace, uid, update }: Pass) {
-  const { metadata, spec } = seen.set;
+function jobsOf({ observed, name, namespace, uid, update }: DaemonSetState) {
+  const { metadata, spec } = observed.set;
   const { template, selector } = spec;
   const timeout = integerOf(metadata.annotations?.[TIMEOUT]);
   return {

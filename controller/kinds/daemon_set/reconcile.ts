@@ -16,8 +16,9 @@ import { DaemonIndex } from "./classify.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
 import { availabilityOf, type DaemonSetOptions } from "./observe.ts";
-import type { Seen } from "./pass.ts";
-import { daemonSetPass, planDaemonSet } from "./plan.ts";
+import { planDaemonSet } from "./plan.ts";
+import type { DaemonSetObserved } from "./state.ts";
+import { daemonSetState } from "./state.ts";
 
 /** Index of pods without a controller, by namespace. */
 const OWNERLESS = "ownerless";
@@ -52,8 +53,8 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
         () => newIndex(set, deps.caches, performer),
         generation,
       );
-      const seen = observe(set, deps.caches, performer, options, index, failedPods);
-      const plan = planDaemonSet(daemonSetPass({ seen, options, now, random, memory }));
+      const observed = observe(set, deps.caches, performer, options, index, failedPods);
+      const plan = planDaemonSet(daemonSetState({ observed, options, now, random, memory }));
       for (const node of plan.failedOn) failedPods.replaced(node);
       return plan;
     },
@@ -102,7 +103,7 @@ function observe(
   options: DaemonSetOptions,
   index: DaemonIndex,
   failed: FailedPods,
-): Seen {
+): DaemonSetObserved {
   const { namespace = "" } = set.metadata;
   const owner = ownerKeyOf(set.metadata);
   return {

@@ -15,16 +15,17 @@ import { readySince } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
 import type { DaemonSetOptions } from "./observe.ts";
-import { daemonSetPass, planDaemonSet } from "./plan.ts";
+import { planDaemonSet } from "./plan.ts";
 import { findRevision } from "./revisions.ts";
+import { daemonSetState } from "./state.ts";
 
 const random = () => 0.5;
 const chance = counter();
 
 function plan(model: Model, options: Partial<DaemonSetOptions> = {}) {
   return planDaemonSet(
-    daemonSetPass({
-      seen: model.seen(),
+    daemonSetState({
+      observed: model.observed(),
       options: { ...defaultOptions, ...options },
       now: model.now,
       random: chance,
@@ -377,10 +378,10 @@ t.test("random is used for names only", async (t) => {
   const model = new Model(daemonSet(), ["node-1"]);
   for (const action of plan(model).actions) model.perform(action);
   const once = planDaemonSet(
-    daemonSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }),
+    daemonSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
   );
   const again = planDaemonSet(
-    daemonSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }),
+    daemonSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
   );
   t.strictSame(once.actions, again.actions);
 });

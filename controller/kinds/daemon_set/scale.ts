@@ -1,69 +1,77 @@
 /** Which pods are created and which go, node by node, whatever the rollout does. Spec: daemonset 4.2, 4.4, rule 34. */
+import type { Decisions } from "../../rollout/decisions.ts";
 import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
 import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
 import { conditionOf } from "../../rollout/pods/pod_state.ts";
 import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonNode } from "./classify.ts";
+import type { DaemonSetDecisions } from "./decisions.ts";
 import { type Daemon, isDaemonAvailable } from "./observe.ts";
-import type { Pass } from "./pass.ts";
 import { createPod } from "./pod_manifest.ts";
+import type { DaemonSetState } from "./state.ts";
 
-export function planScale(pass: Pass): void {
+export function planScale(state: DaemonSetState, decisions: DaemonSetDecisions): void {
   const missing: string[] = [];
-  for (const node of pass.open) {
-    if (node.eligibility === "none") for (const daemon of node.daemons) planDeletion(pass, daemon);
-    else if (needsPod(pass, node)) missing.push(node.name);
-    else planNode(pass, node);
+  for (const node of state.open) {
+    if (node.eligibility === "none")
+      for (const daemon of node.daemons) planDeletion(state, decisions, daemon);
+    else if (needsPod(state, node)) missing.push(node.name);
+    else planNode(state, decisions, node);
   }
-  for (const { lost } of pass.pods.entries(pass.pods.groups.lost))
-    for (const daemon of lost) planDeletion(pass, daemon);
-  planCreations(pass, nextOf(pass, missing));
+  for (const { lost } of state.pods.entries(state.pods.groups.lost))
+    for (const daemon of lost) planDeletion(state, decisions, daemon);
+  planCreations(state, decisions, nextOf(state, decisions, missing));
 }
 
 /**
  * Without surge a pod on its way out still holds its node, so that two never run there; with surge its successor is
  * created at once (rule 12).
  */
-function needsPod({ strategy }: Pass, { eligibility, daemons }: DaemonNode): boolean {
+function needsPod({ strategy }: DaemonSetState, { eligibility, daemons }: DaemonNode): boolean {
   if (eligibility !== "run") return false;
   if (daemons.length === 0) return true;
   return strategy.surges && daemons.every(({ terminating }) => terminating);
 }
 
-function planNode(pass: Pass, node: DaemonNode): void {
+function planNode(state: DaemonSetState, decisions: DaemonSetDecisions, node: DaemonNode): void {
   const living: Daemon[] = [];
   for (const daemon of node.daemons) {
     if (daemon.terminating) continue;
-    if (daemon.failed) planFailed(pass, node, daemon);
+    if (daemon.failed) planFailed(state, decisions, node, daemon);
     else living.push(daemon);
   }
   // The oldest may still be on its way into the set: nobody makes room for it before it has arrived.
   if (living.length < 2 || living[0]?.busy) return;
-  for (const daemon of pass.strategy.surges ? surplusOfSurge(pass, living) : living.slice(1)) {
-    planDeletion(pass, daemon);
+  for (const daemon of state.strategy.surges ? surplusOfSurge(state, living) : living.slice(1)) {
+    planDeletion(state, decisions, daemon);
   }
 }
 
 /** Rule 34: at most the oldest new and the oldest old one, and the old one no longer than it is of use. */
-function surplusOfSurge(pass: Pass, living: readonly Daemon[]): Daemon[] {
+function surplusOfSurge(state: DaemonSetState, living: readonly Daemon[]): Daemon[] {
   const fresh = living.find(({ updated }) => updated);
   const old = living.find(({ updated }) => !updated);
   const surplus = living.filter((daemon) => daemon !== fresh && daemon !== old);
   if (fresh === undefined || old === undefined) return surplus;
   const done =
     conditionOf(old.pod, "Ready")?.status !== "True" ||
-    isDaemonAvailable(fresh.pod, pass.strategy.minReadySeconds, pass.now);
+    isDaemonAvailable(fresh.pod, state.strategy.minReadySeconds, state.now);
   return done ? [...surplus, old] : surplus;
 }
 
 /** Rule 14. */
-function planFailed(pass: Pass, node: DaemonNode, daemon: Daemon): void {
-  if (!pass.decided.isFree(daemon)) return;
+function planFailed(
+  state: DaemonSetState,
+  decisions: DaemonSetDecisions,
+  node: DaemonNode,
+  daemon: Daemon,
+): void {
+  if (!decisions.isFree(daemon)) return;
   const { name, namespace } = daemon.pod;
-  const wait = pass.seen.failedPodWaitMs(node.name);
+  const wait = state.observed.failedPodWaitMs(node.name);
   if (wait > 0) {
-    pass.decided.requeueAfter(wait);
-    pass.decided.waiting.push({
+    decisions.requeueAfter(wait);
+    decisions.wait({
       reason: "BackOff",
       message: `pod ${name} on node ${node.name} failed again: it is replaced after ${Math.ceil(wait / 1000)} s`,
       until: "the time is over",
@@ -71,37 +79,44 @@ function planFailed(pass: Pass, node: DaemonNode, daemon: Daemon): void {
     });
     return;
   }
-  if (!daemon.preparing && pass.decided.room.delete > 0) {
-    pass.decided.failedOn.push(node.name);
+  if (!daemon.preparing && decisions.room.delete > 0) {
+    decisions.failedOn.push(node.name);
     const message = `Found failed daemon pod ${namespace}/${name} on node ${node.name}, will try to kill it`;
-    pass.decided.take({ type: "event", event: { type: "Warning", reason: "FailedDaemonPod", message } });
+    decisions.take({ type: "event", event: { type: "Warning", reason: "FailedDaemonPod", message } });
   }
-  planDeletion(pass, daemon);
+  planDeletion(state, decisions, daemon);
 }
 
 /**
  * The nodes that get a pod now, lowest names first: of those that need one no more are taken than there is room for.
- * `seen` are those that had to be looked at.
+ * `looked` are those that had to be looked at.
  */
-function nextOf(pass: Pass, seen: readonly string[]): readonly string[] {
-  const { missing } = pass.pods.groups;
-  const room = Math.max(0, Math.min(pass.decided.room.create, portionOf(pass, seen.length + missing.size)));
+function nextOf(
+  state: DaemonSetState,
+  decisions: DaemonSetDecisions,
+  looked: readonly string[],
+): readonly string[] {
+  const { missing } = state.pods.groups;
+  const room = Math.max(
+    0,
+    Math.min(decisions.room.create, portionOf(state, decisions, looked.length + missing.size)),
+  );
   const first = missing.first(room);
-  return seen.length === 0 ? first : [...seen, ...first].sort().slice(0, room);
+  return looked.length === 0 ? first : [...looked, ...first].sort().slice(0, room);
 }
 
 /** Rules 20 and 21: how many of the nodes that need a pod may get one; the partition leaves so many to the new revision. */
-function portionOf(pass: Pass, missing: number): number {
-  const { strategy } = pass;
+function portionOf(state: DaemonSetState, decisions: Decisions, missing: number): number {
+  const { strategy } = state;
   if (!strategy.partitionedScaling) return missing;
-  const looked = pass.open.filter(({ eligibility, daemons }) => {
+  const looked = state.open.filter(({ eligibility, daemons }) => {
     return eligibility === "run" && daemons.some((daemon) => daemon.updated && !daemon.terminating);
   }).length;
-  const updated = looked + pass.pods.groups.begun.size;
+  const updated = looked + state.pods.groups.begun.size;
   const kept = Math.min(strategy.partition, strategy.desired);
   const portion = Math.min(missing, Math.max(0, strategy.desired - updated - kept));
   if (portion < missing) {
-    pass.decided.waiting.push({
+    decisions.wait({
       reason: "PartitionedScaling",
       message: `${missing - portion} nodes get no pod yet: partition ${kept} holds creations back, too`,
       until: "partition is lowered",
@@ -111,31 +126,33 @@ function portionOf(pass: Pass, missing: number): number {
 }
 
 /** A pod for each of the nodes, as far as the burst allows. */
-export function planCreations(pass: Pass, nodes: readonly string[]): void {
-  const { decided } = pass;
+export function planCreations(
+  state: DaemonSetState,
+  decisions: DaemonSetDecisions,
+  nodes: readonly string[],
+): void {
   for (const node of nodes) {
-    if (decided.room.create <= 0) return;
-    decided.room.create--;
-    decided.take(createPod(pass, node));
+    if (decisions.room.create <= 0) return;
+    decisions.room.create--;
+    decisions.take(createPod(state, node, decisions.names));
   }
 }
 
 /** Every deletion of ours passes the preDelete hook; a pod that has come so far never comes back (rules 40 to 42). */
-export function planDeletion(pass: Pass, daemon: Daemon): void {
-  if (!pass.decided.isFree(daemon) || daemon.terminating) return;
+export function planDeletion(state: DaemonSetState, decisions: DaemonSetDecisions, daemon: Daemon): void {
+  if (!decisions.isFree(daemon) || daemon.terminating) return;
   const { pod } = daemon;
-  const { decided } = pass;
-  const hook = pass.strategy.lifecycle?.preDelete;
+  const hook = state.strategy.lifecycle?.preDelete;
   const hooked = isHooked(pod, hook);
   if (hooked && daemon.preparing) {
-    decided.touched.add(pod.uid);
-    decided.waiting.push(waitingForHook(pod, "preDelete"));
+    decisions.hold(pod);
+    decisions.wait(waitingForHook(pod, "preDelete"));
     return;
   }
-  if (decided.room.delete <= 0) return;
-  decided.room.delete--;
+  if (decisions.room.delete <= 0) return;
+  decisions.room.delete--;
   if (!hooked) {
-    decided.take({
+    decisions.take({
       type: "delete pod",
       pod,
       claims: [],
@@ -144,13 +161,13 @@ export function planDeletion(pass: Pass, daemon: Daemon): void {
     });
     return;
   }
-  decided.waiting.push(waitingForHook(pod, "preDelete"));
-  decided.take(patchPod(pod, preparingDelete(pod, hook, pass.now), pass.now, "update"));
+  decisions.wait(waitingForHook(pod, "preDelete"));
+  decisions.take(patchPod(pod, preparingDelete(pod, hook, state.now), state.now, "update"));
 }
 
 /** Pods that a hook held: deleted as soon as it lets go, also while paused. */
-export function planReleased(pass: Pass): void {
-  for (const { daemons } of pass.open) {
-    for (const daemon of daemons) if (daemon.preparing) planDeletion(pass, daemon);
+export function planReleased(state: DaemonSetState, decisions: DaemonSetDecisions): void {
+  for (const { daemons } of state.open) {
+    for (const daemon of daemons) if (daemon.preparing) planDeletion(state, decisions, daemon);
   }
 }

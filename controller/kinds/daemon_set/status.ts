@@ -8,14 +8,14 @@ interface StatusInput {
   mark: UpdateMark;
   collisionCount: number;
   /** The plan was made for this generation and its revision exists. */
-  observed: boolean;
+  isObserved: boolean;
   pods: Pick<DaemonView, "count">;
 }
 
-export function statusOf({ set, mark, collisionCount, observed, pods }: StatusInput): DaemonSetStatus {
+export function statusOf({ set, mark, collisionCount, isObserved, pods }: StatusInput): DaemonSetStatus {
   const available = pods.count("available");
   const unavailable = pods.count("desired") - available;
-  const generation = observed ? set.metadata.generation : set.status?.observedGeneration;
+  const generation = isObserved ? set.metadata.generation : set.status?.observedGeneration;
   return {
     currentNumberScheduled: pods.count("current"),
     numberMisscheduled: pods.count("misscheduled"),

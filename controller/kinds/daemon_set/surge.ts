@@ -1,13 +1,14 @@
 /** A rolling update with a new pod beside the old one, node by node. Spec: daemonset 4.6. */
 import { counted } from "../../../kube/core/index.ts";
 import type { DaemonNode } from "./classify.ts";
+import type { DaemonSetDecisions } from "./decisions.ts";
 import type { Site, UpdateWindow } from "./order.ts";
-import type { Pass } from "./pass.ts";
 import { planCreations } from "./scale.ts";
+import type { DaemonSetState } from "./state.ts";
 
 /** Rule 33: new pods for nodes that have only an old one. The old pod of a pair is the scale's to delete (rule 34). */
-export function planSurge(pass: Pass, window: UpdateWindow): void {
-  const { strategy, decided } = pass;
+export function planSurge(state: DaemonSetState, decisions: DaemonSetDecisions, window: UpdateWindow): void {
+  const { strategy } = state;
   const urgent: string[] = [];
   let candidates = window.quietDue;
   let surging = 0;
@@ -20,9 +21,9 @@ export function planSurge(pass: Pass, window: UpdateWindow): void {
   }
   // Nodes whose old pod serves nobody do not wait for room, but they take it.
   const room = Math.max(0, strategy.maxSurge - surging - urgent.length);
-  planCreations(pass, [...urgent, ...firstOf(window, room)]);
+  planCreations(state, decisions, [...urgent, ...firstOf(window, room)]);
   if (candidates <= room) return;
-  decided.waiting.push({
+  decisions.wait({
     reason: "Surge",
     message: `${counted(candidates - room, "node waits", "nodes wait")} for a new pod: maxSurge is ${strategy.maxSurge} and ${counted(Math.max(surging, strategy.maxSurge), "node runs", "nodes run")} two`,
     until: "new pods become available and the old ones beside them go",

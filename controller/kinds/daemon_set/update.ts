@@ -1,40 +1,59 @@
 /** Bringing pods to the update revision without surge. Spec: daemonset 4.5, 4.7. */
 
 import { counted } from "../../../kube/core/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
 import { type ImageWait, imageWait } from "../../rollout/images/image_wait.ts";
-import { type Eligibility, inPlaceChange } from "../../rollout/in_place/change.ts";
+import { type Eligibility, type InPlaceChange, inPlaceChange } from "../../rollout/in_place/change.ts";
+import { Eligibilities } from "../../rollout/in_place/eligibility.ts";
 import { withUnissued } from "../../rollout/in_place/unissued.ts";
 import { startInPlace } from "../../rollout/in_place/update.ts";
 import { budgetText } from "../../rollout/order/budget_text.ts";
 import { hasGate, IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
+import type { DaemonSetDecisions } from "./decisions.ts";
 import { type Daemon, REVISION_LABEL } from "./observe.ts";
 import { type UpdateWindow, updateWindow } from "./order.ts";
-import type { Pass } from "./pass.ts";
 import { hashOf, templatesOf } from "./revisions.ts";
 import { planDeletion } from "./scale.ts";
+import type { DaemonSetState } from "./state.ts";
 import { planSurge } from "./surge.ts";
 
-export function planUpdate(pass: Pass): void {
-  const { strategy, decided } = pass;
-  const window = updateWindow(pass.open, pass.pods, strategy, pass.options);
-  reportHeld(pass, window.heldByPartition, window.heldBySelector);
+/** How pods are updated in this pass. */
+interface Target {
+  /** Undefined where pods are made anew. */
+  readonly eligible: Eligibilities | undefined;
+  /** Undefined where no pod waits for an image. */
+  readonly wait: ImageWait | undefined;
+}
+
+export function planUpdate(state: DaemonSetState, decisions: DaemonSetDecisions): void {
+  const { strategy } = state;
+  const window = updateWindow(state.open, state.pods, strategy, state.options);
+  reportHeld(state, decisions, window);
   if (strategy.surges && strategy.maxSurge > 0) {
-    planSurge(pass, window);
+    planSurge(state, decisions, window);
     return;
   }
   const { urgent, unavailable } = urgencyOf(window);
-  const wait = strategy.inPlace ? imageWait(pass, () => true) : undefined;
-  for (const daemon of urgent) if (!isHeld(pass, daemon, wait)) updateDaemon(pass, daemon, wait);
+  const target = targetOf(state);
+  for (const daemon of urgent)
+    if (!isHeld(decisions, daemon, target)) updateDaemon(state, decisions, daemon, target);
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
-  const { left, taken } = updateDue(pass, window, room, wait);
-  decided.waiting.push(...(wait?.waiting() ?? []));
-  decided.requeueAfter(wait?.requeueAfterMs);
+  const { left, taken } = updateDue(state, decisions, window, { target, room });
+  target.wait?.report(decisions);
   if (left === 0) return;
-  decided.waiting.push({
+  decisions.wait({
     reason: "Budget",
     message: `${counted(left, "pod waits", "pods wait")}: ${budgetText(strategy.maxUnavailable, unavailable, taken)}`,
     until: "these pods become available",
   });
+}
+
+function targetOf(state: DaemonSetState): Target {
+  if (!state.strategy.inPlace) return { eligible: undefined, wait: undefined };
+  return {
+    eligible: new Eligibilities((from) => eligibility(state, from)),
+    wait: imageWait(state, () => true),
+  };
 }
 
 interface Updated {
@@ -43,20 +62,25 @@ interface Updated {
 }
 
 /** Updates old pods that serve, in their order, as many as there is room for. */
-function updateDue(pass: Pass, window: UpdateWindow, room: number, wait: ImageWait | undefined): Updated {
+function updateDue(
+  state: DaemonSetState,
+  decisions: DaemonSetDecisions,
+  window: UpdateWindow,
+  { target, room }: { readonly target: Target; readonly room: number },
+): Updated {
   let taken = 0;
   // Without images to wait for, nobody needs to look at those for whom there is no room.
-  const isCounted = wait === undefined;
+  const isCounted = target.wait === undefined;
   let left = isCounted ? dueCount(window) : 0;
   if (isCounted && room === 0) return { taken, left };
   for (const { old } of window.due()) {
     const [daemon] = old;
     if (daemon === undefined || !daemon.available) continue;
     // Whoever waits for an image lets those go first whose nodes have it.
-    if (isHeld(pass, daemon, wait)) continue;
+    if (isHeld(decisions, daemon, target)) continue;
     if (taken < room) {
       // A pod with a write under way keeps its turn: it is decided on when the write has ended.
-      if (pass.decided.isFree(daemon)) updateDaemon(pass, daemon, wait);
+      if (decisions.isFree(daemon)) updateDaemon(state, decisions, daemon, target);
       taken++;
       if (isCounted) left--;
     } else if (isCounted) break;
@@ -98,36 +122,41 @@ function urgencyOf({ sites, starting, missing }: UpdateWindow): Urgency {
 }
 
 /** Whether the pod waits for an image that its node is still pulling; a pod that is recreated waits for none. */
-function isHeld(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): boolean {
-  if (wait === undefined || !pass.decided.isFree(daemon)) return false;
-  const { change } = eligibility(pass, daemon);
+function isHeld(decisions: Decisions, daemon: Daemon, { eligible, wait }: Target): boolean {
+  if (wait === undefined || !decisions.isFree(daemon)) return false;
+  const change = changeOf(daemon, eligible);
   return change !== undefined && wait.holds(daemon.pod, change.images);
 }
 
 /** Rule 29. */
-function updateDaemon(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): void {
-  if (!pass.decided.isFree(daemon)) return;
-  const eligible = pass.strategy.inPlace ? eligibility(pass, daemon) : undefined;
-  if (eligible?.change === undefined) {
-    planDeletion(pass, daemon);
+function updateDaemon(
+  state: DaemonSetState,
+  decisions: DaemonSetDecisions,
+  daemon: Daemon,
+  { eligible, wait }: Target,
+): void {
+  if (!decisions.isFree(daemon)) return;
+  const change = changeOf(daemon, eligible);
+  if (change === undefined) {
+    planDeletion(state, decisions, daemon);
     return;
   }
-  if (pass.decided.room.update <= 0) return;
-  pass.decided.room.update--;
+  if (decisions.room.update <= 0) return;
+  decisions.room.update--;
   const { pod } = daemon;
-  for (const event of wait?.reported(pod, eligible.change.images) ?? []) pass.decided.take(event);
-  const { hash } = pass.mark;
+  decisions.takeAll(wait?.reported(pod, change.images) ?? []);
+  const { hash } = state;
   const target = {
     revision: hash,
     labels: { [REVISION_LABEL]: hash },
     graceSeconds: 0,
     lifecycle: false,
-    lean: pass.strategy.lean,
+    lean: state.strategy.lean,
   };
-  pass.decided.take({
+  decisions.take({
     type: "patch pod",
     pod,
-    write: startInPlace(pod, withUnissued(pod, eligible.change), target, pass.options, pass.now),
+    write: startInPlace(pod, withUnissued(pod, change), target, state.options, state.now),
     concern: "update",
     succeeded: {
       type: "Normal",
@@ -141,45 +170,40 @@ function updateDaemon(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): 
   });
 }
 
-/** Template to template, once for each old revision. Rule 36. */
-function eligibility(pass: Pass, { pod }: Daemon): Eligibility {
-  if (!hasGate(pod, IN_PLACE_READY)) {
-    return { change: undefined, reason: `the pod has no readiness gate ${IN_PLACE_READY}` };
-  }
-  const from = pod.labels[REVISION_LABEL] ?? "";
-  const known = pass.eligible.get(from);
-  if (known !== undefined) return known;
-  const computed = computeEligibility(pass, from);
-  pass.eligible.set(from, computed);
-  return computed;
+/** Undefined for a pod that is made anew: one without the readiness gate, too (rule 36). */
+function changeOf({ pod }: Daemon, eligible: Eligibilities | undefined): InPlaceChange | undefined {
+  return hasGate(pod, IN_PLACE_READY) ? eligible?.of(pod).change : undefined;
 }
 
-function computeEligibility(pass: Pass, from: string): Eligibility {
-  const old = pass.seen.revisions.find((revision) => hashOf(revision) === from);
+function eligibility(state: DaemonSetState, from: string): Eligibility {
+  const old = state.observed.revisions.find((revision) => hashOf(revision) === from);
   const before = old === undefined ? undefined : templatesOf(old.data);
-  const after = templatesOf(pass.update.data);
+  const after = templatesOf(state.update.data);
   if (before === undefined || after === undefined) {
     return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
   }
-  const written = inPlaceChange(before.written, after.written, pass.options);
+  const written = inPlaceChange(before.written, after.written, state.options);
   if (written.change !== undefined) return written;
   // Of a set that was taken over, one revision may have its defaults written out and the other not.
-  return inPlaceChange(before.defaulted, after.defaulted, pass.options);
+  return inPlaceChange(before.defaulted, after.defaulted, state.options);
 }
 
-function reportHeld(pass: Pass, byPartition: number, bySelector: number): void {
-  const { waiting } = pass.decided;
-  if (byPartition > 0) {
-    waiting.push({
+function reportHeld(
+  { strategy }: DaemonSetState,
+  decisions: Decisions,
+  { heldByPartition, heldBySelector }: UpdateWindow,
+): void {
+  if (heldByPartition > 0) {
+    decisions.wait({
       reason: "Partition",
-      message: `${counted(byPartition, "node keeps", "nodes keep")} an old pod by partition ${pass.strategy.partition}`,
+      message: `${counted(heldByPartition, "node keeps", "nodes keep")} an old pod by partition ${strategy.partition}`,
       until: "partition is lowered",
     });
   }
-  if (bySelector > 0) {
-    waiting.push({
+  if (heldBySelector > 0) {
+    decisions.wait({
       reason: "NodeSelector",
-      message: `${counted(bySelector, "node keeps", "nodes keep")} an old pod: rollingUpdate.selector does not match them`,
+      message: `${counted(heldBySelector, "node keeps", "nodes keep")} an old pod: rollingUpdate.selector does not match them`,
       until: "the selector matches them or is removed",
     });
   }

@@ -10,7 +10,7 @@ import { sidecarSetReconciler } from "./reconcile.ts";
 
 export { matchedNamespaces, SidecarIndex } from "./classify.ts";
 export { rolloutOf } from "./observe.ts";
-export { planSidecarSet, type Seen as SidecarSetSeen, sidecarSetPass } from "./plan.ts";
+export { planSidecarSet, type SidecarSetObserved, sidecarSetState } from "./plan.ts";
 export { type UnmanagedReason, unmanagedReason } from "./unmanaged.ts";
 
 export const sidecarSetKind: Kind<SidecarSet> = {

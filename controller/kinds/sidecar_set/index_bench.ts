@@ -6,7 +6,7 @@ import { printCost } from "../../../testkit/controller/event_cost.ts";
 import { everyNamespace, injectedPod, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { SidecarIndex } from "./classify.ts";
-import { planSidecarSet, sidecarSetPass } from "./plan.ts";
+import { planSidecarSet, sidecarSetState } from "./plan.ts";
 
 const PODS = 5000;
 const EVENTS = 20_000;
@@ -37,14 +37,14 @@ function run(what: string, rollout: typeof set): void {
     pod: (key) => pods.get(key),
     inFlight: () => inFlight,
   });
-  const seen = {
+  const observed = {
     set: rollout,
     pods: index,
     namespaces: everyNamespace,
     revisions: [],
     revisionData: () => undefined,
   };
-  const plan = () => planSidecarSet(sidecarSetPass({ seen, systemNamespace: "kruise-system", now }));
+  const plan = () => planSidecarSet(sidecarSetState({ observed, systemNamespace: "kruise-system", now }));
   plan();
   const keys = [...pods.keys()];
   let next = 0;

@@ -2,11 +2,11 @@
 import type { SidecarSet, SidecarSetStatus } from "../../../crds/index.ts";
 import { counted, type IntOrString, partitionReplicas, scaledValue } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../../kube/index.ts";
+import { Decisions } from "../../rollout/decisions.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { countedRevisions } from "../../rollout/revisions/revision_counts.ts";
 import type { RevisionSearch } from "../../rollout/revisions/revisions.ts";
 import type { Action, Plan, Waiting } from "../../rollout/writes/actions.ts";
-import { Decided } from "../../rollout/writes/decided.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
 import type { MatchedNamespaces, SidecarIndex, SidecarView, Slot } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
@@ -19,7 +19,7 @@ import { upgradableChange } from "./upgradable.ts";
 
 const DEFAULT_MAX_UNAVAILABLE = 1;
 
-export interface Seen {
+export interface SidecarSetObserved {
   readonly set: SidecarSet;
   /** Pods that the set selects; writes in flight are already applied to them. */
   readonly pods: SidecarIndex;
@@ -31,7 +31,7 @@ export interface Seen {
 }
 
 export interface SidecarPlanInput {
-  readonly seen: Seen;
+  readonly observed: SidecarSetObserved;
   /** Of this program, where revisions are. */
   readonly systemNamespace: string;
   /** Milliseconds since the epoch. */
@@ -40,7 +40,7 @@ export interface SidecarPlanInput {
   readonly memory?: PlanMemory;
 }
 
-interface Pass {
+interface SidecarSetState {
   readonly set: SidecarSet;
   /** The set's, sorted by number. */
   readonly revisions: readonly ControllerRevision[];
@@ -54,52 +54,47 @@ interface Pass {
 }
 
 /** Brings the index of pods up to now, for one plan: its view is good until the next event. */
-export function sidecarSetPass({
-  seen,
+export function sidecarSetState({
+  observed,
   systemNamespace,
   now,
   memory = new PlanMemory(),
-}: SidecarPlanInput): Pass {
-  const { set, revisions, namespaces } = seen;
+}: SidecarPlanInput): SidecarSetState {
+  const { set, revisions, namespaces } = observed;
   const rollout = rolloutOf(set);
-  const pods = seen.pods.refresh({ rollout, namespaces });
-  const search = findSidecarRevision(set, revisions, (name) => seen.revisionData(name), memory);
+  const pods = observed.pods.refresh({ rollout, namespaces });
+  const search = findSidecarRevision(set, revisions, (name) => observed.revisionData(name), memory);
   const { resourceVersion = "" } = set.metadata;
   const target = { rollout, revision: search.update.name, setVersion: resourceVersion };
   const refusal = missingRevision(set.spec, {
     ofSet: revisions,
-    exists: (name) => seen.revisionData(name) !== undefined,
+    exists: (name) => observed.revisionData(name) !== undefined,
   });
   return { set, revisions, search, systemNamespace, pods, target, refusal, now };
 }
 
-export function planSidecarSet(pass: Pass): Plan<SidecarSetStatus> {
-  const { set, revisions, search, systemNamespace, pods } = pass;
-  const decided = new Decided();
+export function planSidecarSet(state: SidecarSetState): Plan<SidecarSetStatus> {
+  const { set, revisions, search, systemNamespace, pods } = state;
+  const decisions = new Decisions();
   if (set.metadata.deletionTimestamp === undefined) {
-    for (const action of planRevision(set, search, systemNamespace)) decided.take(action);
+    for (const action of planRevision(set, search, systemNamespace)) decisions.take(action);
     // Pods may only carry the name of a revision that exists.
     if (search.write !== "create") {
-      for (const action of planHistory(pass, revisions)) decided.take(action);
-      planPods(pass, decided);
-      reportRefusal(pass, decided);
+      for (const action of planHistory(state, revisions)) decisions.take(action);
+      planPods(state, decisions);
+      reportRefusal(state, decisions);
     }
   }
-  return {
-    actions: decided.actions,
-    status: statusOf(set, pods, search),
-    waiting: decided.waiting,
-    requeueAfterMs: undefined,
-  };
+  return decisions.plan(statusOf(set, pods, search));
 }
 
 /** Who creates pods sees why they are refused; the set says it, too, as it was fine when it was written. */
-function reportRefusal({ refusal }: Pass, decided: Decided): void {
+function reportRefusal({ refusal }: SidecarSetState, decisions: Decisions): void {
   if (refusal === undefined) return;
   const message = `new pods that the selector matches are refused: ${refusal}`;
   const until = "injectionStrategy.revision is changed";
-  decided.waiting.push({ reason: "InjectionRevision", message, until });
-  decided.take({ type: "event", event: { type: "Warning", reason: "InjectionRevision", message } });
+  decisions.wait({ reason: "InjectionRevision", message, until });
+  decisions.take({ type: "event", event: { type: "Warning", reason: "InjectionRevision", message } });
 }
 
 function statusOf(
@@ -119,7 +114,10 @@ function statusOf(
   };
 }
 
-function planHistory({ set, pods, target }: Pass, revisions: readonly ControllerRevision[]): Action[] {
+function planHistory(
+  { set, pods, target }: SidecarSetState,
+  revisions: readonly ControllerRevision[],
+): Action[] {
   const used = () => new Set(countedRevisions(pods.counted));
   return surplusSidecarRevisions(set, revisions, target.revision, used).map((revision) => ({
     type: "delete revision",
@@ -128,22 +126,22 @@ function planHistory({ set, pods, target }: Pass, revisions: readonly Controller
 }
 
 /** A pod gets at most one action a pass: what its sidecars need goes before what is said of it. */
-function planPods(pass: Pass, decided: Decided): void {
-  const { pods, set } = pass;
+function planPods(state: SidecarSetState, decisions: Decisions): void {
+  const { pods, set } = state;
   const { type, paused } = set.spec.updateStrategy ?? {};
   if (type === "NotUpdate") {
-    decided.waiting.push(...held(pods, "NotUpdate", "updateStrategy.type is changed"));
+    decisions.wait(...held(pods, "NotUpdate", "updateStrategy.type is changed"));
     return;
   }
   if (paused) {
-    decided.waiting.push(...held(pods, "Paused", "paused is set to false"));
+    decisions.wait(...held(pods, "Paused", "paused is set to false"));
   } else {
-    planResets(pass, decided);
-    planUpdates(pass, decided);
-    decided.waiting.push(...unselected(pods));
-    planRefusals(pass, decided);
+    planResets(state, decisions);
+    planUpdates(state, decisions);
+    decisions.wait(...unselected(pods));
+    planRefusals(state, decisions);
   }
-  reportUpgradable(pass, decided, pods.groups.toAllow, true);
+  reportUpgradable(state, decisions, pods.groups.toAllow, true);
 }
 
 function held(pods: SidecarView, reason: string, until: string): Waiting[] {
@@ -165,20 +163,20 @@ function unselected(pods: SidecarView): Waiting[] {
   ];
 }
 
-function planResets({ pods, target, now }: Pass, decided: Decided): void {
+function planResets({ pods, target, now }: SidecarSetState, decisions: Decisions): void {
   for (const member of membersOf(pods.entries(pods.groups.toReset)))
-    if (decided.isFree(member)) decided.take(resetAction(member, target.rollout, now));
+    if (decisions.isFree(member)) decisions.take(resetAction(member, target.rollout, now));
 }
 
 /** Rule 35: pods that are not ready are updated at once, others as far as the budget goes. */
-function planUpdates(pass: Pass, decided: Decided): void {
-  const { pods, set } = pass;
+function planUpdates(state: SidecarSetState, decisions: Decisions): void {
+  const { pods, set } = state;
   const { partition, maxUnavailable, priorityStrategy, scatterStrategy } = set.spec.updateStrategy ?? {};
   const { candidates } = pods.groups;
   const total = pods.count("member");
   const wanted = candidates.size - keptByPartition(partition, total);
   if (wanted <= 0) {
-    if (candidates.size > 0) decided.waiting.push(partitionWaiting(candidates.size));
+    if (candidates.size > 0) decisions.wait(partitionWaiting(candidates.size));
     return;
   }
   const most = numberOf(maxUnavailable ?? DEFAULT_MAX_UNAVAILABLE, total);
@@ -188,24 +186,24 @@ function planUpdates(pass: Pass, decided: Decided): void {
   for (const member of updateOrder(candidates, () => everyPod(pods), strategy)) {
     if (read++ >= wanted) break;
     if (member.ready && used >= most) {
-      decided.waiting.push(budgetWaiting(wanted - read + 1, most));
+      decisions.wait(budgetWaiting(wanted - read + 1, most));
       break;
     }
-    if (decided.isFree(member) && !planUpdate(pass, decided, member)) continue;
+    if (decisions.isFree(member) && !planUpdate(state, decisions, member)) continue;
     if (member.ready) used++;
   }
 }
 
 /** False for a pod whose metadata cannot be patched: it stays as it is, and keeps no other pod waiting. */
-function planUpdate({ set, target, now }: Pass, decided: Decided, member: Member): boolean {
+function planUpdate({ set, target, now }: SidecarSetState, decisions: Decisions, member: Member): boolean {
   const { pod } = member;
   try {
     const metadata = patchedMetadata(pod, set.spec.patchPodMetadata ?? [], target.rollout.name);
-    decided.take(updateAction(member, target, metadata, now));
+    decisions.take(updateAction(member, target, metadata, now));
     return true;
   } catch (error) {
     if (!(error instanceof InjectionError)) throw error;
-    decided.waiting.push({
+    decisions.wait({
       reason: "PodMetadata",
       message: `pod ${pod.name} cannot be updated: ${error.message}`,
       until: "the annotation of the pod or the patch of the set is changed",
@@ -259,17 +257,17 @@ function budgetWaiting(count: number, most: number): Waiting {
 }
 
 /** More than images differ: such pods are left as they are until somebody recreates them (rule 32). */
-function planRefusals(pass: Pass, decided: Decided): void {
-  const { pods } = pass;
+function planRefusals(state: SidecarSetState, decisions: Decisions): void {
+  const { pods } = state;
   const count = pods.count("not upgradable");
   if (count === 0) return;
-  decided.waiting.push({
+  decisions.wait({
     reason: "NotUpgradable",
     message: `${counted(count, "pod")} cannot be updated in place: more than images of their sidecars differ`,
     until: "they are recreated",
   });
-  if (reportUpgradable(pass, decided, pods.groups.toRefuse, false) === 0) return;
-  decided.take({
+  if (reportUpgradable(state, decisions, pods.groups.toRefuse, false) === 0) return;
+  decisions.take({
     type: "event",
     event: {
       type: "Normal",
@@ -281,16 +279,16 @@ function planRefusals(pass: Pass, decided: Decided): void {
 
 /** How many pods it was reported to. */
 function reportUpgradable(
-  { pods, target, now }: Pass,
-  decided: Decided,
+  { pods, target, now }: SidecarSetState,
+  decisions: Decisions,
   slots: Iterable<string>,
   upgradable: boolean,
 ): number {
   let reported = 0;
   for (const member of membersOf(pods.entries(slots))) {
-    if (!decided.isFree(member)) continue;
+    if (!decisions.isFree(member)) continue;
     const condition = upgradableChange(member.pod, target.rollout.name, upgradable);
-    decided.take(patchPod(member.pod, { conditions: [condition] }, now, "refresh"));
+    decisions.take(patchPod(member.pod, { conditions: [condition] }, now, "refresh"));
     reported++;
   }
   return reported;

@@ -8,7 +8,7 @@ import { lateStep, makeUnready, settle, takeLate } from "../../../testkit/contro
 import type { Action } from "../../rollout/writes/actions.ts";
 import { matchedNamespaces, usesBudget } from "./classify.ts";
 import { memberOf, rolloutOf } from "./observe.ts";
-import { planSidecarSet, sidecarSetPass } from "./plan.ts";
+import { planSidecarSet, sidecarSetState } from "./plan.ts";
 import { unmanagedReason } from "./unmanaged.ts";
 import { reportedUpgradable } from "./upgradable.ts";
 
@@ -34,7 +34,7 @@ function runningModel(spec: Partial<SidecarSet["spec"]>, pods: number): SidecarM
 }
 
 const planOf = (model: SidecarModel) =>
-  planSidecarSet(sidecarSetPass({ seen: model.seen(), systemNamespace, now: model.now }));
+  planSidecarSet(sidecarSetState({ observed: model.observed(), systemNamespace, now: model.now }));
 
 const world = (model: SidecarModel) => ({
   model,
@@ -425,7 +425,9 @@ test("random histories: the index agrees with one made from nothing, the budget 
           model,
           index: (writes) => model.index(writes.pods),
           plan: (index) =>
-            planSidecarSet(sidecarSetPass({ seen: model.seen(index), systemNamespace, now: model.now })),
+            planSidecarSet(
+              sidecarSetState({ observed: model.observed(index), systemNamespace, now: model.now }),
+            ),
         });
         /** Created while no webhook looked. */
         const bare = new Set<string>();

@@ -19,7 +19,7 @@ import type { HeldPods, PodNeeds, PodSelection } from "../../runtime/selected_po
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
 import { type MatchedNamespaces, matchedNamespaces, SidecarIndex } from "./classify.ts";
 import { namedNamespaces } from "./injection/matching.ts";
-import { planSidecarSet, sidecarSetPass } from "./plan.ts";
+import { planSidecarSet, sidecarSetState } from "./plan.ts";
 
 export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
   const { objects, options, queue, resource } = deps;
@@ -42,14 +42,14 @@ export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<Sid
       const owner = ownerOf(set.metadata.uid ?? "");
       const index = pods.indexOf(set, () => performer.pending(owner));
       if (index === undefined) return undefined;
-      const seen = {
+      const observed = {
         set,
         pods: index,
         namespaces: namespaces.matching(set.spec.namespaceSelector),
         revisions: [...owned.revisions.of(owner)].sort(byNumber),
         revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
       };
-      return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now, memory }));
+      return planSidecarSet(sidecarSetState({ observed, systemNamespace, now, memory }));
     },
   });
   return reconciler;

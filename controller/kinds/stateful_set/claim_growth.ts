@@ -2,61 +2,67 @@
 import type { PersistentVolumeClaim as ClaimTemplate } from "../../../crds/index.ts";
 import { isJsonObject, isQuantity, quantityCompare } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../../kube/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
 import { claimName, type Member, OWNED_BY_ANNOTATION } from "./observe.ts";
-import type { Pass, PassContext } from "./pass.ts";
+import type { StatefulSetContext, StatefulSetState } from "./state.ts";
 import type { Unavailable } from "./unavailable.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */
 type Growth = "go on" | "wait" | "stop";
 
 /** Brings the claims of one candidate to the size of their templates, within the budget of the update. */
-export function planClaimGrowth(pass: Pass, member: Member, unavailable: Unavailable): Growth {
-  if (!pass.strategy.resizesClaims) return "go on";
+export function planClaimGrowth(
+  state: StatefulSetState,
+  decisions: Decisions,
+  member: Member,
+  unavailable: Unavailable,
+): Growth {
+  if (!state.strategy.resizesClaims) return "go on";
   const small: { template: ClaimTemplate; claim: PersistentVolumeClaim }[] = [];
-  for (const { template, claim } of claimsOf(pass, member.ordinal)) {
-    if (!hasSameKind(template, claim)) return refuse(pass, claim);
+  for (const { template, claim } of claimsOf(state, member.ordinal)) {
+    if (!hasSameKind(template, claim)) return refuse(decisions, claim);
     if (!isLargeEnough(claim.requests["storage"], template)) small.push({ template, claim });
   }
   if (small.length === 0) {
-    return claimsOf(pass, member.ordinal).every(({ claim }) => isGrown(claim)) ? "go on" : "wait";
+    return claimsOf(state, member.ordinal).every(({ claim }) => isGrown(claim)) ? "go on" : "wait";
   }
-  if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.pod.name)) return "stop";
+  if (unavailable.size >= state.strategy.maxUnavailable && !unavailable.has(member.pod.name)) return "stop";
   unavailable.add(member.pod.name);
-  if (pass.decided.isFree(member))
-    for (const { template, claim } of small) grow(pass, member, template, claim);
+  if (decisions.isFree(member))
+    for (const { template, claim } of small) grow(state, decisions, member, template, claim);
   return "wait";
 }
 
 /** A pod counts as unavailable while a claim of it is growing or does not fit its template. Rule 20. */
-export function isHeldByClaim(pass: PassContext, ordinal: number): boolean {
-  if (!pass.strategy.resizesClaims) return false;
-  return claimsOf(pass, ordinal).some(
+export function isHeldByClaim(state: StatefulSetContext, ordinal: number): boolean {
+  if (!state.strategy.resizesClaims) return false;
+  return claimsOf(state, ordinal).some(
     ({ template, claim }) => !isGrown(claim) || !hasSameKind(template, claim),
   );
 }
 
 function claimsOf(
-  pass: PassContext,
+  state: StatefulSetContext,
   ordinal: number,
 ): { template: ClaimTemplate; claim: PersistentVolumeClaim }[] {
-  return pass.strategy.claimTemplates.flatMap((template) => {
-    const claim = stayingClaim(pass, template, ordinal);
+  return state.strategy.claimTemplates.flatMap((template) => {
+    const claim = stayingClaim(state, template, ordinal);
     return claim === undefined ? [] : [{ template, claim }];
   });
 }
 
 function stayingClaim(
-  { seen, name }: PassContext,
+  { observed, name }: StatefulSetContext,
   template: ClaimTemplate,
   ordinal: number,
 ): PersistentVolumeClaim | undefined {
-  const claim = seen.claimNamed(claimName(template, name, ordinal));
+  const claim = observed.claimNamed(claimName(template, name, ordinal));
   return claim?.deletionAt === undefined ? claim : undefined;
 }
 
 /** Whether the claim of an ordinal is as its template asks, and whether it holds what it asks for; undefined when it is not. */
 export function fittingClaim(
-  view: PassContext,
+  view: StatefulSetContext,
   template: ClaimTemplate,
   ordinal: number,
 ): { isHeld: boolean } | undefined {
@@ -68,34 +74,40 @@ export function fittingClaim(
   return { isHeld: held !== undefined && (wanted === undefined || quantityCompare(held, wanted) >= 0) };
 }
 
-function grow(pass: Pass, member: Member, template: ClaimTemplate, claim: PersistentVolumeClaim): void {
-  const words = `Claim ${claim.name} Pod ${member.pod.name} in StatefulSet ${pass.name}`;
-  pass.decided.take({
+function grow(
+  state: StatefulSetState,
+  decisions: Decisions,
+  member: Member,
+  template: ClaimTemplate,
+  claim: PersistentVolumeClaim,
+): void {
+  const words = `Claim ${claim.name} Pod ${member.pod.name} in StatefulSet ${state.name}`;
+  decisions.take({
     type: "patch claim",
     claim,
     body: {
       metadata: {
         uid: claim.uid,
         resourceVersion: claim.resourceVersion,
-        annotations: { [OWNED_BY_ANNOTATION]: pass.name },
+        annotations: { [OWNED_BY_ANNOTATION]: state.name },
       },
       spec: { resources: template.spec?.["resources"] ?? {} },
     },
     succeeded: { type: "Normal", reason: "SuccessfulResize", message: `resize ${words} success` },
     failed: {
       reason: "FailedResize",
-      message: `resize Claim ${claim.name} for Pod ${member.pod.name} in StatefulSet ${pass.name} failed error`,
+      message: `resize Claim ${claim.name} for Pod ${member.pod.name} in StatefulSet ${state.name} failed error`,
     },
   });
 }
 
-function refuse(pass: Pass, claim: PersistentVolumeClaim): Growth {
+function refuse(decisions: Decisions, claim: PersistentVolumeClaim): Growth {
   const message = `failed to update pvc ${claim.name}: contains diff other than spec resource, wait pvc to be deleted`;
-  pass.decided.actions.push({
+  decisions.take({
     type: "event",
     event: { type: "Warning", reason: "FailedUpdatePVC", message },
   });
-  pass.decided.waiting.push({
+  decisions.wait({
     reason: "Claim",
     message,
     until: "the claim is deleted, or the template fits it",

@@ -10,9 +10,9 @@ import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
 import { type Member, memberOf, ordinalOf, REVISION_LABEL } from "./observe.ts";
-import { isUpdateComplete, type PassContext } from "./pass.ts";
-import { isDue } from "./refresh.ts";
+import { isDue, isUpdateComplete } from "./refresh.ts";
 import { byOrdinal, type Count, type Group, type Groups, newGroups, type Slot } from "./slots.ts";
+import type { StatefulSetContext } from "./state.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 
 export interface SetSource extends PodSource {
@@ -26,7 +26,7 @@ export interface SetSource extends PodSource {
  * Of a source that has the pods that the set controls and pods of nobody that have its name; under a name there may be
  * another's pod.
  */
-export class SetIndex extends PodIndex<PassContext, Groups, Count, Slot> {
+export class SetIndex extends PodIndex<StatefulSetContext, Groups, Count, Slot> {
   readonly #name: string;
 
   constructor(source: SetSource) {
@@ -38,8 +38,8 @@ export class SetIndex extends PodIndex<PassContext, Groups, Count, Slot> {
         *slots({ name, strategy }) {
           for (const ordinal of strategy.window) yield `${name}-${ordinal}`;
         },
-        basisOf: ({ update, current, strategy, seen }) =>
-          JSON.stringify([update.name, current.name, strategy, seen.set.spec.selector]),
+        basisOf: ({ update, current, strategy, observed }) =>
+          JSON.stringify([update.name, current.name, strategy, observed.set.spec.selector]),
         classify,
       },
       newGroups(),
@@ -64,7 +64,7 @@ interface Place {
   readonly busy: boolean;
 }
 
-function classify(pods: SlotPods, context: PassContext): PodClass<Group, Count, Slot> | undefined {
+function classify(pods: SlotPods, context: StatefulSetContext): PodClass<Group, Count, Slot> | undefined {
   const place = placeOf(pods, context);
   const { ordinal, pod, busy } = place;
   if (pod === undefined && (ordinal === undefined || !context.strategy.window.has(ordinal))) return undefined;
@@ -89,7 +89,7 @@ function classify(pods: SlotPods, context: PassContext): PodClass<Group, Count, 
   };
 }
 
-function placeOf({ slot, stored: [found], writes }: SlotPods, { name, uid }: PassContext): Place {
+function placeOf({ slot, stored: [found], writes }: SlotPods, { name, uid }: StatefulSetContext): Place {
   const ordinal = ordinalOf(name, slot);
   const isOurs = found?.controller === undefined ? ordinal !== undefined : found.controller.uid === uid;
   const stored = isOurs ? found : undefined;
@@ -114,16 +114,16 @@ function unstored(writes: ReadonlyMap<string, Pod>): Pod | undefined {
  * Rule 6: whether this pass makes a pod of nobody a member. Pods may only carry the name of a revision that exists: until
  * then those that will carry it wait.
  */
-function isAdopted(pod: Pod | undefined, { seen, write, update, selector }: PassContext): boolean {
+function isAdopted(pod: Pod | undefined, { observed, write, update, selector }: StatefulSetContext): boolean {
   if (pod === undefined || pod.controller !== undefined || pod.deletionAt !== undefined) return false;
-  if (seen.set.metadata.deletionTimestamp !== undefined || !selector.matches(pod.labels)) return false;
-  return write !== "create" || !isTakenAsUpdated(pod, update, seen.revisions);
+  if (observed.set.metadata.deletionTimestamp !== undefined || !selector.matches(pod.labels)) return false;
+  return write !== "create" || !isTakenAsUpdated(pod, update, observed.revisions);
 }
 
 /** What a pod is that is no member. */
 function apartOf(
   { pod, ordinal, busy }: Place,
-  { selector }: PassContext,
+  { selector }: StatefulSetContext,
 ): "orphan" | "toRelease" | "strangers" | undefined {
   if (pod === undefined) return undefined;
   if (pod.controller === undefined) return "orphan";
@@ -136,7 +136,7 @@ function apartOf(
 function memberAt(
   { pod, ordinal, stored, busy }: Place,
   adopted: boolean,
-  context: PassContext,
+  context: StatefulSetContext,
 ): Member | undefined {
   if (pod === undefined || ordinal === undefined) return undefined;
   const { strategy, update, uid, now } = context;
@@ -145,7 +145,7 @@ function memberAt(
 }
 
 function awaitsMinReady(
-  { strategy: { minReadySeconds }, now }: PassContext,
+  { strategy: { minReadySeconds }, now }: StatefulSetContext,
   member: Member | undefined,
   stored: Pod | undefined,
 ): boolean {
@@ -155,7 +155,7 @@ function awaitsMinReady(
 }
 
 function groupsOf(
-  context: PassContext,
+  context: StatefulSetContext,
   ordinal: number,
   member: Member | undefined,
   refresh: Refresh,
@@ -186,7 +186,7 @@ function groupsOf(
 }
 
 /** Its end is to be followed by its deletion; or it waits for claims that are not there, and that nobody is making. */
-function isActing(context: PassContext, { finished, pod, ordinal, busy }: Member): boolean {
+function isActing(context: StatefulSetContext, { finished, pod, ordinal, busy }: Member): boolean {
   return finished || (!busy && pod.phase === "Pending" && missingClaims(context, ordinal).claims.length > 0);
 }
 
@@ -197,7 +197,7 @@ function countsOf(member: Member | undefined): Count[] {
   return member.terminating ? [revision, "behind"] : [revision, "behind", "behind and staying"];
 }
 
-function storedCounts(context: PassContext, pod: Pod, ordinal: number | undefined): Count[] {
+function storedCounts(context: StatefulSetContext, pod: Pod, ordinal: number | undefined): Count[] {
   const counts: Count[] = [];
   for (const [index, template] of context.strategy.claimTemplates.entries()) {
     const fitting = ordinal === undefined ? undefined : fittingClaim(context, template, ordinal);

@@ -6,7 +6,12 @@ import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
 import type { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { IndexTwin, KeptIndex, withoutBrokenStates } from "../../../testkit/controller/pod_index_model.ts";
-import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import {
+  defaultOptions,
+  Model,
+  noChance,
+  statefulSet,
+} from "../../../testkit/controller/stateful_set_model.ts";
 import {
   befall,
   changeTemplate,
@@ -21,16 +26,17 @@ import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import { SetIndex } from "./classify.ts";
 import { POD_NAME_LABEL } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
-import type { PassContext } from "./pass.ts";
-import { planStatefulSet, statefulSetPass } from "./plan.ts";
+import { planStatefulSet } from "./plan.ts";
 import type { SetView } from "./slots.ts";
+import type { StatefulSetContext } from "./state.ts";
+import { statefulSetState } from "./state.ts";
 
 const HOOK = "example.com/hold";
 type Options = typeof defaultOptions;
 
 /** The full computation: every pod is looked at, whatever its class says that there is to do. */
 class LookingIndex extends SetIndex {
-  override refresh(context: PassContext): SetView {
+  override refresh(context: StatefulSetContext): SetView {
     const view = super.refresh(context);
     const staying = [...membersOf(view.every())].filter(({ terminating }) => !terminating);
     const wanted = updateOrder(staying, { ...context.strategy, unordered: undefined }, defaultOptions);
@@ -64,10 +70,11 @@ function twinOf(set: StatefulSet, options: Options) {
       looking: (writes: LateWrites) => model.index(writes.pods, LookingIndex),
       plan: (index: SetIndex, _: number, fresh: boolean) =>
         planStatefulSet(
-          statefulSetPass({
+          statefulSetState({
             options,
             now: model.now,
-            seen: model.seen(index),
+            random: noChance,
+            observed: model.observed(index),
             ...(fresh ? {} : { memory }),
           }),
         ),
@@ -273,7 +280,14 @@ function plainSet(count: number) {
     model,
     index: () => model.index(),
     plan: (index: SetIndex) =>
-      planStatefulSet(statefulSetPass({ seen: model.seen(index), options: defaultOptions, now: model.now })),
+      planStatefulSet(
+        statefulSetState({
+          observed: model.observed(index),
+          options: defaultOptions,
+          now: model.now,
+          random: noChance,
+        }),
+      ),
   });
   const looked = new Set<string>();
   const plan = () => {

@@ -1,9 +1,15 @@
 import t from "tap";
 import { PullsAhead } from "../../../testkit/controller/image_pull_job_builder.ts";
-import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import {
+  defaultOptions,
+  Model,
+  noChance,
+  statefulSet,
+} from "../../../testkit/controller/stateful_set_model.ts";
 import { changeTemplate } from "../../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../../rollout/images/image_wait.ts";
-import { planStatefulSet, statefulSetPass } from "./plan.ts";
+import { planStatefulSet } from "./plan.ts";
+import { statefulSetState } from "./state.ts";
 
 const REPLICAS = 4;
 
@@ -20,9 +26,14 @@ t.test("a pod waits for its node's image, and those after it in the order wait w
   const model = new Model({ ...set, metadata: { ...set.metadata, annotations } });
   const pulls = new PullsAhead("app:2");
   const plan = () => {
-    const seen = { ...model.seen(), ...pulls.seen() };
+    const observed = { ...model.observed(), ...pulls.observed() };
     return planStatefulSet(
-      statefulSetPass({ seen, options: { ...defaultOptions, preDownload: true }, now: model.now }),
+      statefulSetState({
+        observed,
+        options: { ...defaultOptions, preDownload: true },
+        now: model.now,
+        random: noChance,
+      }),
     );
   };
   const settle = (passes = 20): void => pulls.settle({ model, plan }, passes);

@@ -9,9 +9,9 @@ import { statefulSetReconciler } from "./reconcile.ts";
 
 export { SetIndex as StatefulSetIndex } from "./classify.ts";
 export type { StatefulSetOptions } from "./observe.ts";
-export type { Seen as StatefulSetSeen } from "./pass.ts";
-export { planStatefulSet, statefulSetPass } from "./plan.ts";
+export { planStatefulSet } from "./plan.ts";
 export { statefulSetOptions } from "./reconcile.ts";
+export { type StatefulSetObserved, statefulSetState } from "./state.ts";
 
 export const statefulSetKind: Kind<StatefulSet> = {
   controllerName: "statefulset-controller",

@@ -6,11 +6,17 @@
 import type { Pod } from "../../../kube/index.ts";
 import { printCost } from "../../../testkit/controller/event_cost.ts";
 import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
-import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import {
+  defaultOptions,
+  Model,
+  noChance,
+  statefulSet,
+} from "../../../testkit/controller/stateful_set_model.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { sharedCaches } from "../../runtime/caches.ts";
-import { planStatefulSet, statefulSetPass } from "./plan.ts";
+import { planStatefulSet } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
+import { statefulSetState } from "./state.ts";
 
 const replicas = Number(process.argv[2] ?? 5000);
 const only = process.argv[3] ?? "";
@@ -39,9 +45,15 @@ class Bench {
 
   plan() {
     const { model } = this;
-    const seen = observe(model.set, this.#caches, this.#performer, defaultOptions, this.#indexes);
+    const observed = observe(model.set, this.#caches, this.#performer, defaultOptions, this.#indexes);
     return planStatefulSet(
-      statefulSetPass({ seen, options: defaultOptions, now: model.now, memory: this.#memory }),
+      statefulSetState({
+        observed,
+        options: defaultOptions,
+        now: model.now,
+        random: noChance,
+        memory: this.#memory,
+      }),
     );
   }
 

@@ -1,20 +1,36 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
 import { prioritised } from "../../rollout/order/order.ts";
 import type { Member, Strategy } from "./observe.ts";
-import type { PassContext, Reach } from "./pass.ts";
 import type { SetView } from "./slots.ts";
+
+interface UpdateOrderOptions {
+  readonly preparingUpdateAsUpdate: boolean;
+}
+
+/** What a rolling update wants changed. */
+export interface Reach {
+  /** Pods that it wants at the update revision and that are not. */
+  readonly outdated: { readonly size: number; has(pod: string): boolean };
+  /** Pods that may be gone on with, in the order of the update. */
+  order(): Iterable<Member>;
+  /** Of those: pods about which a hook was asked. */
+  begun(): Iterable<Member>;
+}
 
 /**
  * By ordinal the index knows it already. Priorities and claims that grow with their pods need a look at every pod: what
  * the index cannot tell is decided here.
  */
-export function reachOf(pods: SetView, { strategy, options }: PassContext): Reach {
-  if (strategy.onDelete) return { outdated: new Set(), order: [], begun: [] };
+export function reachOf(
+  pods: SetView,
+  { strategy, options }: { readonly strategy: Strategy; readonly options: UpdateOrderOptions },
+): Reach {
+  if (strategy.onDelete) return { outdated: new Set(), order: () => [], begun: () => [] };
   if (strategy.unordered === undefined && !strategy.resizesClaims) {
     return {
       outdated: pods.groups.outdated,
-      order: membersOf(pods.entries(pods.groups.outdated.descending())),
-      begun: membersOf(pods.entries(pods.groups.begun.descending())),
+      order: () => membersOf(pods.entries(pods.groups.outdated.descending())),
+      begun: () => membersOf(pods.entries(pods.groups.begun.descending())),
     };
   }
   const order = updateOrder([...membersOf(pods.every())], strategy, options).filter(
@@ -23,8 +39,8 @@ export function reachOf(pods: SetView, { strategy, options }: PassContext): Reac
   const outdated = order.filter((member) => !member.updated);
   return {
     outdated: new Set(outdated.map(({ pod }) => pod.name)),
-    order,
-    begun: order.filter(({ state }) => state === "PreparingUpdate" || state === "PreparingDelete"),
+    order: () => order,
+    begun: () => order.filter(({ state }) => state === "PreparingUpdate" || state === "PreparingDelete"),
   };
 }
 
@@ -39,7 +55,7 @@ export function* membersOf(slots: Iterable<{ readonly member: Member | undefined
 export function updateOrder(
   members: readonly Member[],
   strategy: Strategy,
-  options: { preparingUpdateAsUpdate: boolean },
+  options: UpdateOrderOptions,
 ): Member[] {
   const descending = members.filter((member) => member.inWindow).reverse();
   if (strategy.unordered === undefined) {

@@ -4,11 +4,9 @@
  */
 
 import type { StatefulSetStatus } from "../../../crds/index.ts";
-import { compileSelector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import { Decisions } from "../../rollout/decisions.ts";
 import { heldWaiting } from "../../rollout/order/held.ts";
-import { rolloutPass } from "../../rollout/pass.ts";
-import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import { untilAvailable } from "../../rollout/pods/pod_state.ts";
 import { createRevision, maintainRevisions } from "../../rollout/revisions/revision_actions.ts";
@@ -16,99 +14,64 @@ import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
-import { REVISION_LABEL, type StatefulSetOptions, strategyOf } from "./observe.ts";
-import { membersOf, reachOf } from "./order.ts";
-import { type Pass, type PassContext, type Seen, SetDecided, type ViewedPass } from "./pass.ts";
-import { planImages } from "./pre_download.ts";
+import { REVISION_LABEL } from "./observe.ts";
+import { membersOf } from "./order.ts";
+import { planPreDownload } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh, reportBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
 import type { Group, SetView } from "./slots.ts";
+import type { StatefulSetState } from "./state.ts";
 import { statusOf } from "./status.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 import { planUpdate } from "./update.ts";
 
-export interface PassInput {
-  seen: Seen;
-  options: StatefulSetOptions;
-  /** Milliseconds since the epoch. */
-  now: number;
-  /** Of earlier passes; default: none. */
-  memory?: PlanMemory;
-}
-
-export function planStatefulSet(viewed: ViewedPass): Plan<StatefulSetStatus> {
-  const { seen, now, pods, update, write } = viewed;
-  const { set } = seen;
-  const decided = new SetDecided();
-  const pass = { ...viewed, reach: reachOf(pods, viewed), eligible: new Map(), decided };
-  const isDecided = set.metadata.deletionTimestamp === undefined && write !== "create";
-  if (set.metadata.deletionTimestamp === undefined) decide(pass);
+export function planStatefulSet(state: StatefulSetState): Plan<StatefulSetStatus> {
+  const { observed } = state;
+  const decisions = new Decisions();
+  if (observed.set.metadata.deletionTimestamp === undefined) decide(state, decisions);
   const status = statusOf({
-    seen,
-    pods,
-    strategy: pass.strategy,
-    updateRevision: update.name,
-    currentRevision: pass.current.name,
-    collisionCount: pass.collisionCount,
-    failures: {
-      scale: decided.creationFailure ?? seen.failures.scale,
-      update: decided.failure ?? seen.failures.update,
-    },
-    now,
+    observed,
+    pods: state.pods,
+    strategy: state.strategy,
+    updateRevision: state.update.name,
+    currentRevision: state.current.name,
+    collisionCount: state.collisionCount,
+    failures: { ...observed.failures, ...decisions.failures },
+    now: state.now,
   });
-  return {
-    actions: decided.actions,
-    status,
-    get waiting() {
-      return isDecided ? [...decided.waiting, ...awaitedOfNodes(pass)] : [];
-    },
-    requeueAfterMs: decided.requeueAfterMs,
-  };
+  return decisions.plan(status);
 }
 
-/** Brings the index of pods up to now, for one plan: its view is good until the next event. */
-export function statefulSetPass({ seen, options, now, memory = new PlanMemory() }: PassInput): ViewedPass {
-  const context: PassContext = {
-    ...rolloutPass(seen, memory),
-    seen,
-    options,
-    strategy: strategyOf(seen.set, options),
-    now,
-    selector: compileSelector(seen.set.spec.selector),
-    refreshed: memory.refreshed,
-  };
-  return { ...context, pods: seen.pods.refresh(context) };
-}
-
-function decide(pass: Pass): void {
-  const { decided, strategy, write } = pass;
-  planMembership(pass);
-  reportBroken(pass);
-  planRevision(pass);
+function decide(state: StatefulSetState, decisions: Decisions): void {
+  const { strategy, write } = state;
+  planMembership(state, decisions);
+  reportBroken(state, decisions);
+  planRevision(state, decisions);
   // Pods may only carry the name of a revision that exists.
   if (write === "create") return;
-  planImages(pass);
-  const complete = planWindow(pass);
-  const emptied = (!strategy.ordered || complete) && planCondemned(pass);
-  planRefresh(pass);
-  if (strategy.onDelete || strategy.paused) reportHeld(pass);
-  else planUpdate(pass, !strategy.ordered || (complete && emptied));
-  for (const action of decided.later) if (!decided.touched.has(action.pod.uid)) decided.take(action);
-  reportPartition(pass);
-  reportStrangers(pass);
-  for (const action of planHistory(pass)) decided.take(action);
-  requeueForAvailability(pass);
+  planPreDownload(state, decisions);
+  const complete = planWindow(state, decisions);
+  const emptied = (!strategy.ordered || complete) && planCondemned(state, decisions);
+  planRefresh(state, decisions);
+  if (strategy.onDelete || strategy.paused) reportHeld(state, decisions);
+  else planUpdate(state, decisions, !strategy.ordered || (complete && emptied));
+  reportPartition(state, decisions);
+  reportStrangers(state, decisions);
+  decisions.wait(() => awaitedOfNodes(state, decisions));
+  decisions.last.takeAll(planHistory(state));
+  requeueForAvailability(state, decisions);
 }
 
 /** Rule 6. Adopts what fits and nobody controls, releases what no longer fits. */
-function planMembership({ pods, decided, name, uid, now, update, seen }: Pass): void {
+function planMembership(state: StatefulSetState, decisions: Decisions): void {
+  const { pods, name, uid, now, update, observed } = state;
   for (const pod of podsOf(pods, "toRelease"))
-    decided.take(patchPod(pod, { releaseOwner: uid }, now, "refresh"));
+    decisions.take(patchPod(pod, { releaseOwner: uid }, now, "refresh"));
   const addOwner = ownerReference("StatefulSet", name, uid);
   for (const pod of podsOf(pods, "toAdopt")) {
-    const isRelabelled = isTakenAsUpdated(pod, update, seen.revisions);
+    const isRelabelled = isTakenAsUpdated(pod, update, observed.revisions);
     const change = { addOwner, ...(isRelabelled ? { labels: { [REVISION_LABEL]: update.name } } : {}) };
-    decided.take({ ...patchPod(pod, change, now, "refresh"), adopts: true });
+    decisions.take({ ...patchPod(pod, change, now, "refresh"), adopts: true });
   }
 }
 
@@ -116,37 +79,37 @@ function podsOf(pods: SetView, group: Group): Pod[] {
   return [...pods.entries(pods.groups[group])].flatMap(({ pod }) => pod ?? []);
 }
 
-function planRevision(pass: Pass): void {
-  const { update, seen, decided, write } = pass;
-  const owner = ownerReference("StatefulSet", pass.name, pass.uid);
+function planRevision(state: StatefulSetState, decisions: Decisions): void {
+  const { update, observed, write } = state;
+  const owner = ownerReference("StatefulSet", state.name, state.uid);
   if (write === "create") {
-    const { annotations } = seen.set.metadata;
+    const { annotations } = observed.set.metadata;
     const created = createRevision(update, {
-      namespace: pass.namespace,
-      labels: { ...seen.set.spec.template.metadata?.labels, [HASH_LABEL]: shortHash(update.name) },
+      namespace: state.namespace,
+      labels: { ...observed.set.spec.template.metadata?.labels, [HASH_LABEL]: shortHash(update.name) },
       ...(annotations ? { annotations } : {}),
       ownerReferences: [owner],
     });
-    decided.take(created);
+    decisions.take(created);
   }
-  for (const action of maintainRevisions(seen.revisions, pass, owner)) decided.take(action);
+  decisions.takeAll(maintainRevisions(observed.revisions, state, owner));
 }
 
-function reportHeld({ decided, pods, strategy }: Pass): void {
+function reportHeld({ pods, strategy }: StatefulSetState, decisions: Decisions): void {
   const old = pods.count("behind and staying");
-  if (old > 0) decided.waiting.push(heldWaiting(strategy.onDelete ? "OnDelete" : "Paused", old));
+  if (old > 0) decisions.wait(heldWaiting(strategy.onDelete ? "OnDelete" : "Paused", old));
 }
 
-function reportPartition({ decided, pods, reach, strategy }: Pass): void {
+function reportPartition({ pods, reach, strategy }: StatefulSetState, decisions: Decisions): void {
   const old = pods.count("behind and staying");
   if (strategy.partition === 0 || old === 0 || reach.outdated.size > 0) return;
-  decided.waiting.push(heldWaiting("Partition", old));
+  decisions.wait(heldWaiting("Partition", old));
 }
 
 /** Pods that somebody made by hand with the set as owner, under a name that no ordinal has. */
-function reportStrangers({ pods, decided }: Pass): void {
+function reportStrangers({ pods }: StatefulSetState, decisions: Decisions): void {
   for (const pod of podsOf(pods, "strangers")) {
-    decided.waiting.push({
+    decisions.wait({
       reason: "NoOrdinal",
       message: `pod ${pod.name} has the set as its owner, but a name that no ordinal has: it counts in status.replicas and is left alone`,
       until: "it is deleted, or its owner reference is removed",
@@ -156,11 +119,11 @@ function reportStrangers({ pods, decided }: Pass): void {
 }
 
 /** Time alone makes a ready pod available when there is a minReadySeconds. */
-function requeueForAvailability(pass: Pass): void {
-  const { minReadySeconds } = pass.strategy;
+function requeueForAvailability({ strategy, pods, now }: StatefulSetState, decisions: Decisions): void {
+  const { minReadySeconds } = strategy;
   if (minReadySeconds === 0) return;
-  for (const member of membersOf(pass.pods.entries(pass.pods.groups.awaitingMinReady))) {
-    const left = untilAvailable(member.pod, minReadySeconds, pass.now);
-    if (left !== undefined && left > 0) pass.decided.requeueAfter(left);
+  for (const { pod } of membersOf(pods.entries(pods.groups.awaitingMinReady))) {
+    const left = untilAvailable(pod, minReadySeconds, now);
+    if (left !== undefined && left > 0) decisions.requeueAfter(left);
   }
 }

@@ -4,6 +4,7 @@ import type { StatefulSet } from "../../../crds/index.ts";
 import {
   defaultOptions,
   Model,
+  noChance,
   Refused,
   statefulSet,
 } from "../../../testkit/controller/stateful_set_model.ts";
@@ -20,10 +21,18 @@ import {
 import { isAvailable, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { ordinalOf, REVISION_LABEL, strategyOf } from "./observe.ts";
-import { planStatefulSet, statefulSetPass } from "./plan.ts";
+import { planStatefulSet } from "./plan.ts";
+import { statefulSetState } from "./state.ts";
 
 function plan(model: Model) {
-  return planStatefulSet(statefulSetPass({ seen: model.seen(), options: defaultOptions, now: model.now }));
+  return planStatefulSet(
+    statefulSetState({
+      observed: model.observed(),
+      options: defaultOptions,
+      now: model.now,
+      random: noChance,
+    }),
+  );
 }
 
 function strategy(model: Model) {

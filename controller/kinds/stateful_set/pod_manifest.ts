@@ -3,25 +3,25 @@ import type { PodTemplate } from "../../../crds/index.ts";
 import { STATE_LABEL, STATE_TIME, timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import { acceptedPod, ownerReference, withClaimVolumes } from "../../rollout/pods/pod_manifest.ts";
 import { type Revision, templateOf } from "../../rollout/revisions/revisions.ts";
-import type { Action, NewClaim } from "../../rollout/writes/actions.ts";
+import type { Action, FailureMessage, NewClaim, ObjectEvent } from "../../rollout/writes/actions.ts";
 import { claimName, POD_INDEX_LABEL, POD_NAME_LABEL, REVISION_LABEL } from "./observe.ts";
-import { type Pass, podWords } from "./pass.ts";
+import type { StatefulSetState } from "./state.ts";
 
 export function createPod(
-  pass: Pass,
+  state: StatefulSetState,
   revision: Revision,
   ordinal: number,
   claims: readonly NewClaim[],
 ): Action {
-  const { set } = pass.seen;
-  const template = templateFor(pass, revision);
-  const name = `${pass.name}-${ordinal}`;
+  const { set } = state.observed;
+  const template = templateFor(state, revision);
+  const name = `${state.name}-${ordinal}`;
   const spec: PodTemplate["spec"] = {
     ...withClaimVolumes(
       template,
-      pass.strategy.claimTemplates.map((claim) => ({
+      state.strategy.claimTemplates.map((claim) => ({
         volume: claim.metadata.name ?? "",
-        claim: claimName(claim, pass.name, ordinal),
+        claim: claimName(claim, state.name, ordinal),
       })),
     ),
     hostname: name,
@@ -29,38 +29,38 @@ export function createPod(
   };
   const metadata = {
     name,
-    namespace: pass.namespace,
-    generateName: `${pass.name}-`,
+    namespace: state.namespace,
+    generateName: `${state.name}-`,
     labels: {
       ...template.metadata?.labels,
       [REVISION_LABEL]: revision.name,
-      ...identityLabels(pass, ordinal),
-      [STATE_LABEL]: firstState(pass, template),
+      ...identityLabels(state, ordinal),
+      [STATE_LABEL]: firstState(state, template),
     },
-    annotations: { ...template.metadata?.annotations, [STATE_TIME]: timestamp(pass.now) },
+    annotations: { ...template.metadata?.annotations, [STATE_TIME]: timestamp(state.now) },
     ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
-    ownerReferences: [ownerReference("StatefulSet", pass.name, pass.uid)],
+    ownerReferences: [ownerReference("StatefulSet", state.name, state.uid)],
   };
   return {
     type: "create pod",
     name,
     body: { apiVersion: "v1", kind: "Pod", metadata, spec },
-    after: acceptedPod(metadata, spec, pass.now),
+    after: acceptedPod(metadata, spec, state.now),
     claims,
-    ...podWords(pass, "create", name),
+    ...podWords(state, "create", name),
   };
 }
 
-export function identityLabels(pass: Pass, ordinal: number): Record<string, string> {
+export function identityLabels(state: StatefulSetState, ordinal: number): Record<string, string> {
   return {
-    [POD_NAME_LABEL]: `${pass.name}-${ordinal}`,
-    ...(pass.options.podIndexLabel ? { [POD_INDEX_LABEL]: String(ordinal) } : {}),
+    [POD_NAME_LABEL]: `${state.name}-${ordinal}`,
+    ...(state.options.podIndexLabel ? { [POD_INDEX_LABEL]: String(ordinal) } : {}),
   };
 }
 
 /** A pod that carries all of the preNormal hook from the start needs no preparation. */
-function firstState(pass: Pass, template: PodTemplate): "Normal" | "PreparingNormal" {
-  const hook = pass.strategy.lifecycle?.preNormal;
+function firstState(state: StatefulSetState, template: PodTemplate): "Normal" | "PreparingNormal" {
+  const hook = state.strategy.lifecycle?.preNormal;
   if (hook === undefined) return "Normal";
   const { labels = {}, finalizers = [] } = template.metadata ?? {};
   const all =
@@ -70,8 +70,29 @@ function firstState(pass: Pass, template: PodTemplate): "Normal" | "PreparingNor
 }
 
 /** Only the template comes from the revision; claim templates are always the latest. */
-function templateFor(pass: Pass, revision: Revision): PodTemplate {
-  if (revision === pass.update) return pass.seen.set.spec.template;
+function templateFor(state: StatefulSetState, revision: Revision): PodTemplate {
+  if (revision === state.update) return state.observed.set.spec.template;
   const { spec, ...stored } = templateOf(revision.data) ?? {};
-  return spec === undefined ? pass.seen.set.spec.template : { ...stored, spec };
+  return spec === undefined ? state.observed.set.spec.template : { ...stored, spec };
+}
+
+/** The API's words for what happens to a pod. */
+export function podWords(
+  state: StatefulSetState,
+  verb: "create" | "update" | "delete",
+  pod: string,
+): { succeeded: ObjectEvent; failed: FailureMessage } {
+  const title = `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`;
+  return {
+    succeeded: {
+      type: "Normal",
+      reason: `Successful${title}`,
+      message: `${verb} Pod ${pod} in StatefulSet ${state.name} successful`,
+    },
+    failed: {
+      reason: `Failed${title}`,
+      message: `${verb} Pod ${pod} in StatefulSet ${state.name} failed error`,
+      condition: `StatefulPodControl failed to ${verb} Pod error`,
+    },
+  };
 }

@@ -1,45 +1,46 @@
 /** When a StatefulSet pulls images ahead, and how: only its annotations tell. Spec: statefulset 4.12. */
 import { scaledValue } from "../../../kube/core/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
 import { type ImageWait, imageWait, longestWaitMs } from "../../rollout/images/image_wait.ts";
 import { planPullJobs } from "../../rollout/images/pre_download.ts";
-import type { Pass } from "./pass.ts";
+import type { StatefulSetState } from "./state.ts";
 
 const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";
 const TIMEOUT = "apps.kruise.io/image-predownload-timeout-seconds";
 const LEAST_UPDATED = "apps.kruise.io/image-predownload-min-updated-ready-pods";
 
-export function planImages(pass: Pass): void {
-  const { seen, namespace, name, uid } = pass;
-  if (seen.pullJobs === undefined) return;
-  const annotations = seen.set.metadata.annotations ?? {};
-  const { template, selector } = seen.set.spec;
+export function planPreDownload(state: StatefulSetState, decisions: Decisions): void {
+  const { observed, namespace, name, uid } = state;
+  if (observed.pullJobs === undefined) return;
+  const annotations = observed.set.metadata.annotations ?? {};
+  const { template, selector } = observed.set.spec;
   const actions = planPullJobs({
     owner: { kind: "StatefulSet", name, namespace, uid },
     template,
     selector,
-    update: pass.update,
-    current: pass.current,
-    jobs: seen.pullJobs,
-    strategy: pass.strategy,
-    begun: () => hasBegun(pass),
+    update: state.update,
+    current: state.current,
+    jobs: observed.pullJobs,
+    strategy: state.strategy,
+    begun: () => hasBegun(state),
     // A job takes no percentage.
-    parallelism: amountOf(annotations[PARALLELISM], pass.strategy.replicas, 1),
+    parallelism: amountOf(annotations[PARALLELISM], state.strategy.replicas, 1),
     timeoutSeconds: amountOf(annotations[TIMEOUT], 0, 300),
     waits: longestWaitMs(annotations) !== undefined,
-    change: pass.options,
+    change: state.options,
   });
-  for (const action of actions) pass.decided.take(action);
+  decisions.takeAll(actions);
 }
 
 /** Who waits for an image; undefined where the set does not ask for it. */
-export function imageWaitOf(pass: Pass): ImageWait | undefined {
-  return imageWait(pass, () => hasBegun(pass));
+export function imageWaitOf(state: StatefulSetState): ImageWait | undefined {
+  return imageWait(state, () => hasBegun(state));
 }
 
 /** Enough pods run the new revision for the others' images to be pulled. */
-function hasBegun(pass: Pass): boolean {
-  const least = pass.seen.set.metadata.annotations?.[LEAST_UPDATED];
-  return pass.pods.count("updatedReadyReplicas") >= amountOf(least, pass.strategy.replicas, 0);
+function hasBegun(state: StatefulSetState): boolean {
+  const least = state.observed.set.metadata.annotations?.[LEAST_UPDATED];
+  return state.pods.count("updatedReadyReplicas") >= amountOf(least, state.strategy.replicas, 0);
 }
 
 /** A number or a percentage of `total`, rounded up; `otherwise` for text that is neither. */

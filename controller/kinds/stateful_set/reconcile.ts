@@ -13,17 +13,18 @@ import type { Reconciler } from "../../runtime/reconciler.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
 import { SetIndex } from "./classify.ts";
 import type { StatefulSetOptions } from "./observe.ts";
-import type { Seen } from "./pass.ts";
-import { planStatefulSet, statefulSetPass } from "./plan.ts";
+import { planStatefulSet } from "./plan.ts";
+import type { StatefulSetObserved } from "./state.ts";
+import { statefulSetState } from "./state.ts";
 
 export function statefulSetReconciler(deps: KindDeps<StatefulSet>): Reconciler<StatefulSet> {
   const options = statefulSetOptions(deps.options, deps.server);
   const indexes = setIndexes(deps.caches, deps.objects);
   return new WorkloadReconciler(deps, {
     forget: ({ owner }) => indexes.forget(owner),
-    plan: (set, { performer, now, memory }) => {
-      const seen = observe(set, deps.caches, performer, options, indexes);
-      return planStatefulSet(statefulSetPass({ seen, options, now, memory }));
+    plan: (set, { performer, now, random, memory }) => {
+      const observed = observe(set, deps.caches, performer, options, indexes);
+      return planStatefulSet(statefulSetState({ observed, options, now, random, memory }));
     },
   });
 }
@@ -54,7 +55,7 @@ export function observe(
   performer: Pick<Performer, "pending" | "failures">,
   options: StatefulSetOptions,
   indexes: PodIndexes<SetIndex>,
-): Seen {
+): StatefulSetObserved {
   const { namespace = "" } = set.metadata;
   return {
     ...observeRollout(set, compileSelector(set.spec.selector), caches, performer, options),

@@ -3,12 +3,13 @@ import t from "tap";
 import type { Pod } from "../../../kube/index.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { plainClaim } from "../../../testkit/controller/projection_builder.ts";
-import { defaultOptions, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import { defaultOptions, noChance, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { ownerKey, ownerKeyOf } from "../../plan/owners.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { sharedCaches } from "../../runtime/caches.ts";
-import { planStatefulSet, statefulSetPass } from "./plan.ts";
+import { planStatefulSet } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
+import { statefulSetState } from "./state.ts";
 
 function world() {
   const shared = sharedCaches();
@@ -31,8 +32,10 @@ function world() {
       ),
     plan() {
       const performer = { pending: () => pending, failures: () => ({}) };
-      const seen = observe(set, caches, performer, defaultOptions, indexes);
-      return planStatefulSet(statefulSetPass({ seen, options: defaultOptions, now: 0 }));
+      const observed = observe(set, caches, performer, defaultOptions, indexes);
+      return planStatefulSet(
+        statefulSetState({ observed, options: defaultOptions, now: 0, random: noChance }),
+      );
     },
     status() {
       const { replicas, volumeClaims } = this.plan().status;

@@ -3,6 +3,9 @@
  * Spec: statefulset 4.3 rule 9 e and g, 4.7, 4.9; inplace-update 4.4.
  */
 
+import type { Pod } from "../../../kube/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
+import { isCompleted } from "../../rollout/in_place/completion.ts";
 import { eventsOfBroken, gatesOf, type Refresh, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
 import { afterUpdate } from "../../rollout/lifecycle/hooks.ts";
 import { isAllHooked, stateMetadata } from "../../rollout/lifecycle/lifecycle.ts";
@@ -12,100 +15,103 @@ import { patchPod, waitingForHook, waitingInPlace } from "../../rollout/writes/p
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
 import { type Member, POD_NAME_LABEL } from "./observe.ts";
-import { isUpdateComplete, type Pass, type PassContext, podWords } from "./pass.ts";
-import { identityLabels } from "./pod_manifest.ts";
+import { identityLabels, podWords } from "./pod_manifest.ts";
+import type { StatefulSetContext, StatefulSetState } from "./state.ts";
 
 /** Whether `planRefresh` is to look at a pod that stays. */
-export function isDue(context: PassContext, member: Member, { isDone, awaited }: Refresh): boolean {
+export function isDue(context: StatefulSetContext, member: Member, { isDone, awaited }: Refresh): boolean {
   if (member.inWindow && hasWrongOwners(context, member)) return true;
   if (member.busy || member.finished) return false;
   return (!isDone && awaited === undefined) || (member.inWindow && !hasIdentity(member));
 }
 
-export function reportBroken({ pods, decided }: Pass): void {
-  for (const { pod } of pods.entries(pods.groups.broken)) {
-    if (pod !== undefined) decided.actions.push(...eventsOfBroken(pod));
-  }
+/** Whether no in-place update of the pod is under way. */
+export function isUpdateComplete({ refreshed, options }: StatefulSetContext, pod: Pod): boolean {
+  return refreshed.get(pod) === true || isCompleted(pod, options);
 }
 
-export function planRefresh(pass: Pass): void {
-  for (const { member, refresh } of pass.pods.entries(pass.pods.groups.due)) {
+export function reportBroken({ pods }: StatefulSetState, decisions: Decisions): void {
+  for (const { pod } of pods.entries(pods.groups.broken))
+    if (pod !== undefined) decisions.takeAll(eventsOfBroken(pod));
+}
+
+export function planRefresh(state: StatefulSetState, decisions: Decisions): void {
+  for (const { member, refresh } of state.pods.entries(state.pods.groups.due)) {
     if (member === undefined) continue;
-    if (member.inWindow) planClaimOwners(pass, member);
-    if (!pass.decided.isFree(member) || member.finished) continue;
-    if (!refresh.isDone && refresh.awaited === undefined) refreshMember(pass, member);
-    if (pass.decided.isFree(member)) repairIdentity(pass, member);
+    if (member.inWindow) planClaimOwners(state, decisions, member);
+    if (!decisions.isFree(member) || member.finished) continue;
+    if (!refresh.isDone && refresh.awaited === undefined) refreshMember(state, decisions, member);
+    if (decisions.isFree(member)) repairIdentity(state, decisions, member);
   }
 }
 
 /** What pods wait for that get no action in this pass. A rollout has as many of them as its budget allows. */
-export function awaitedOfNodes({ pods, decided }: Pass): Waiting[] {
-  return [...pods.entries(pods.groups.awaitingNode)].flatMap(({ pod, refresh: { awaited } }) =>
-    awaited === undefined || pod === undefined || decided.touched.has(pod.uid) ? [] : awaited,
-  );
+export function* awaitedOfNodes({ pods }: StatefulSetState, decisions: Decisions): Generator<Waiting> {
+  for (const { pod, refresh } of pods.entries(pods.groups.awaitingNode))
+    if (refresh.awaited !== undefined && pod !== undefined && !decisions.isTaken(pod)) yield refresh.awaited;
 }
 
-function refreshMember(pass: Pass, member: Member): void {
+function refreshMember(state: StatefulSetState, decisions: Decisions, member: Member): void {
   const { pod } = member;
-  const step = stepOf(pod, pass);
+  const step = stepOf(pod, state);
   if (step.kind === "write") {
     // A pod that is changed again in this pass takes along what was not issued yet: see update.ts.
-    pass.decided.later.push({ type: "patch pod", pod, write: step.write, concern: "update" });
+    decisions.propose({ type: "patch pod", pod, write: step.write, concern: "update" });
     return;
   }
   if (step.kind === "waiting") {
-    pass.decided.waiting.push(waitingInPlace(pod, step));
-    pass.decided.requeueAfter(step.requeueAfterMs);
+    decisions.wait(waitingInPlace(pod, step));
+    decisions.requeueAfter(step.requeueAfterMs);
   }
-  const moved = lifecycleMove(pass, member);
+  const moved = lifecycleMove(state, decisions, member);
   const conditions = [...gatesOf(pod, step), ...(moved?.conditions ?? [])];
   if (conditions.length === 0 && moved === undefined) return;
   const change = { ...moved, conditions };
-  pass.decided.take(refreshPod(pod, change, pass.now, change.labels !== undefined));
+  decisions.take(refreshPod(pod, change, state.now, change.labels !== undefined));
 }
 
 /** Rule 33. */
-function lifecycleMove(pass: Pass, member: Member): PodChange | undefined {
+function lifecycleMove(state: StatefulSetState, decisions: Decisions, member: Member): PodChange | undefined {
   const { pod } = member;
-  const lifecycle = pass.strategy.lifecycle;
+  const lifecycle = state.strategy.lifecycle;
   switch (member.state) {
     case "PreparingNormal":
       if (lifecycle?.preNormal === undefined || isAllHooked(pod, lifecycle.preNormal))
-        return stateMetadata("Normal", pass.now);
-      pass.decided.waiting.push(waitingForHook(pod, "preNormal"));
+        return stateMetadata("Normal", state.now);
+      decisions.wait(waitingForHook(pod, "preNormal"));
       return undefined;
     case "Updating":
-      return isUpdateComplete(pass, pod) ? afterUpdate(pod, lifecycle?.inPlaceUpdate, pass.now) : undefined;
+      return isUpdateComplete(state, pod) ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now) : undefined;
     case "PreparingUpdate":
       // The template went back to what the pod already has: nothing is left to prepare for.
-      return !isWanted(pass, member) && isUpdateComplete(pass, pod)
-        ? afterUpdate(pod, lifecycle?.inPlaceUpdate, pass.now)
+      return !isWanted(state, member) && isUpdateComplete(state, pod)
+        ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now)
         : undefined;
     case "Updated":
       if (lifecycle?.inPlaceUpdate === undefined || isAllHooked(pod, lifecycle.inPlaceUpdate))
-        return stateMetadata("Normal", pass.now);
-      pass.decided.waiting.push({
+        return stateMetadata("Normal", state.now);
+      decisions.wait({
         ...waitingForHook(pod, "inPlaceUpdate"),
         until: "every handler of the hook is back on the pod",
       });
       return undefined;
     case "PreparingDelete":
-      return cancelDeletion(pass, member);
+      return cancelDeletion(state, member);
     default:
       return undefined;
   }
 }
 
-function isWanted(pass: Pass, member: Member): boolean {
-  return pass.reach.outdated.has(member.pod.name);
+function isWanted(state: StatefulSetState, member: Member): boolean {
+  return state.reach.outdated.has(member.pod.name);
 }
 
 /** A pod that was about to be deleted is wanted again: back in the window, no longer chosen, nothing to replace it for. */
-function cancelDeletion(pass: Pass, member: Member): PodChange | undefined {
-  if (!member.inWindow || member.specified || isWanted(pass, member)) return undefined;
-  const { preNormal } = pass.strategy.lifecycle ?? {};
-  const state = preNormal === undefined || isAllHooked(member.pod, preNormal) ? "Normal" : "PreparingNormal";
-  return { ...stateMetadata(state, pass.now), conditions: removeNotReadyKey(member.pod, PRE_DELETE_KEY) };
+function cancelDeletion(state: StatefulSetState, member: Member): PodChange | undefined {
+  if (!member.inWindow || member.specified || isWanted(state, member)) return undefined;
+  const { preNormal } = state.strategy.lifecycle ?? {};
+  const next = preNormal === undefined || isAllHooked(member.pod, preNormal) ? "Normal" : "PreparingNormal";
+  return { ...stateMetadata(next, state.now), conditions: removeNotReadyKey(member.pod, PRE_DELETE_KEY) };
 }
 
 function hasIdentity({ pod }: Member): boolean {
@@ -113,9 +119,9 @@ function hasIdentity({ pod }: Member): boolean {
 }
 
 /** Rule 7. */
-function repairIdentity(pass: Pass, member: Member): void {
+function repairIdentity(state: StatefulSetState, decisions: Decisions, member: Member): void {
   if (!member.inWindow || hasIdentity(member)) return;
-  const change = { labels: identityLabels(pass, member.ordinal) };
-  const words = podWords(pass, "update", member.pod.name);
-  pass.decided.take({ ...patchPod(member.pod, change, pass.now, "update"), ...words });
+  const change = { labels: identityLabels(state, member.ordinal) };
+  const words = podWords(state, "update", member.pod.name);
+  decisions.take({ ...patchPod(member.pod, change, state.now, "update"), ...words });
 }

@@ -1,5 +1,6 @@
 /** Creating what is missing in the window and deleting what is outside of it. Spec: statefulset 4.3 rule 9, 4.4. */
 import { counted } from "../../../kube/core/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
 import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
 import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
 import { conditionOf } from "../../rollout/pods/pod_state.ts";
@@ -8,15 +9,15 @@ import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
 import type { Member } from "./observe.ts";
 import { membersOf } from "./order.ts";
-import { type Pass, podWords } from "./pass.ts";
-import { createPod } from "./pod_manifest.ts";
+import { createPod, podWords } from "./pod_manifest.ts";
+import type { StatefulSetState } from "./state.ts";
 
 /**
  * Walks the window upward. True when every pod of it is there and available; with OrderedReady the walk ends at the
  * first that is not (rule 10), and nothing else may happen then.
  */
-export function planWindow(pass: Pass): boolean {
-  const { strategy, decided, pods } = pass;
+export function planWindow(state: StatefulSetState, decisions: Decisions): boolean {
+  const { strategy, pods } = state;
   const { unhealthy, acting } = pods.groups;
   const { ordered, scaleMaxUnavailable } = strategy;
   const creation = { outdated: pods.count("behind") };
@@ -25,22 +26,23 @@ export function planWindow(pass: Pass): boolean {
   for (const { ordinal, member } of pods.entries(isLimited ? unhealthy : acting)) {
     if (ordinal === undefined) continue;
     if (unavailable >= scaleMaxUnavailable) {
-      waitForScaleLimit(pass, ordinal);
+      waitForScaleLimit(state, decisions, ordinal);
       return false;
     }
-    if (member === undefined) planMissing(pass, ordinal, creation);
-    else if (member.finished && !member.terminating) planDeletion(pass, member);
-    else if (member.pod.phase === "Pending" && !member.terminating) replaceLostClaims(pass, member);
+    if (member === undefined) planMissing(state, decisions, ordinal, creation);
+    else if (member.finished && !member.terminating) planDeletion(state, decisions, member);
+    else if (member.pod.phase === "Pending" && !member.terminating)
+      replaceLostClaims(state, decisions, member);
     unavailable++;
     if (!ordered) continue;
-    decided.waiting.push(waitingFor(pass, ordinal, member));
+    decisions.wait(waitingFor(state, ordinal, member));
     return false;
   }
   return unhealthy.size === 0;
 }
 
-function waitingFor(pass: Pass, ordinal: number, member: Member | undefined) {
-  const pod = `${pass.name}-${ordinal}`;
+function waitingFor(state: StatefulSetState, ordinal: number, member: Member | undefined) {
+  const pod = `${state.name}-${ordinal}`;
   const what = member === undefined ? "missing" : member.terminating ? "terminating" : unavailability(member);
   return {
     reason: "OrderedReady",
@@ -57,82 +59,89 @@ function unavailability({ pod }: Member): string {
   return isPlaced ? "not available" : `not available, for it has no node (${scheduled.message})`;
 }
 
-function waitForScaleLimit(pass: Pass, ordinal: number): void {
-  const slot = `${pass.name}-${ordinal}`;
-  const { missing: slots } = pass.pods.groups;
+function waitForScaleLimit(state: StatefulSetState, decisions: Decisions, ordinal: number): void {
+  const slot = `${state.name}-${ordinal}`;
+  const { missing: slots } = state.pods.groups;
   const missing = slots.above(slot) + Number(slots.has(slot));
   if (missing === 0) return;
-  pass.decided.waiting.push({
+  decisions.wait({
     reason: "ScaleLimit",
-    message: `${counted(missing, "pod is", "pods are")} still to be created: scaleStrategy.maxUnavailable is ${pass.strategy.scaleMaxUnavailable}`,
+    message: `${counted(missing, "pod is", "pods are")} still to be created: scaleStrategy.maxUnavailable is ${state.strategy.scaleMaxUnavailable}`,
     until: "more pods are available",
   });
 }
 
-function planMissing(pass: Pass, ordinal: number, creation: { outdated: number }): void {
-  const name = `${pass.name}-${ordinal}`;
-  if (pass.seen.podNamed(name) !== undefined) {
-    tellTaken(pass, name);
+function planMissing(
+  state: StatefulSetState,
+  decisions: Decisions,
+  ordinal: number,
+  creation: { outdated: number },
+): void {
+  const name = `${state.name}-${ordinal}`;
+  if (state.observed.podNamed(name) !== undefined) {
+    tellTaken(state, decisions, name);
     return;
   }
-  if (waitsForFormerPod(pass, ordinal)) return;
-  const { claims, blocked } = missingClaims(pass, ordinal);
+  if (waitsForFormerPod(state, decisions, ordinal)) return;
+  const { claims, blocked } = missingClaims(state, ordinal);
   if (blocked !== undefined) {
-    tellBlockedClaim(pass, ordinal, blocked);
+    tellBlockedClaim(state, decisions, ordinal, blocked);
     return;
   }
-  const revision = revisionFor(pass, ordinal, creation.outdated);
-  if (revision.name !== pass.update.name) creation.outdated++;
-  pass.decided.take(createPod(pass, revision, ordinal, claims));
+  const revision = revisionFor(state, ordinal, creation.outdated);
+  if (revision.name !== state.update.name) creation.outdated++;
+  decisions.take(createPod(state, revision, ordinal, claims));
 }
 
 /** The API finds out by trying without end; here the set says so in the same words, and once. */
-function tellTaken(pass: Pass, name: string): void {
-  const { decided, seen } = pass;
-  decided.waiting.push({
+function tellTaken(state: StatefulSetState, decisions: Decisions, name: string): void {
+  decisions.wait({
     reason: "NameTaken",
     message: `pod ${name} cannot be created: a pod of that name is not the set's`,
     until: "that pod is gone, or carries the labels of the selector",
     pods: [name],
   });
-  if (decided.creationFailure !== undefined) return;
-  const { failed } = podWords(pass, "create", name);
+  if (decisions.failures.scale !== undefined) return;
+  const { failed } = podWords(state, "create", name);
   const text = `pods "${name}" already exists, and is not the set's`;
-  decided.creationFailure = `${failed.condition ?? failed.message}: ${text}`;
-  const isReported = seen.set.status?.conditions?.some(({ message }) => message === decided.creationFailure);
+  const condition = `${failed.condition ?? failed.message}: ${text}`;
+  decisions.fail("scale", condition);
+  const { conditions } = state.observed.set.status ?? {};
+  const isReported = conditions?.some(({ message }) => message === condition);
   if (isReported) return;
   const message = `${failed.message}: ${text}`;
-  decided.take({ type: "event", event: { type: "Warning", reason: failed.reason, message } });
+  decisions.take({ type: "event", event: { type: "Warning", reason: failed.reason, message } });
 }
 
 /** Rule 18. */
-function revisionFor(pass: Pass, ordinal: number, outdated: number): Revision {
-  const { strategy, current, update } = pass;
+function revisionFor(state: StatefulSetState, ordinal: number, outdated: number): Revision {
+  const { strategy, current, update } = state;
   if (strategy.onDelete) return update;
   const kept = strategy.unordered === undefined ? (strategy.window.rankOf(ordinal) ?? 0) : outdated;
   return kept < strategy.partition ? current : update;
 }
 
 /** A pod that waits for a claim which somebody deleted gets it anew; one whose creation is in flight gets its claims with it. */
-function replaceLostClaims(pass: Pass, member: Member): void {
+function replaceLostClaims(state: StatefulSetState, decisions: Decisions, member: Member): void {
   if (member.busy) return;
-  for (const claim of missingClaims(pass, member.ordinal).claims) {
-    pass.decided.take({ type: "create claim", ...claim });
+  for (const claim of missingClaims(state, member.ordinal).claims) {
+    decisions.take({ type: "create claim", ...claim });
   }
 }
 
 /** Pods outside of the window. True when there are none left. Rules 11 to 13. */
-export function planCondemned(pass: Pass): boolean {
-  const { pods } = pass;
+export function planCondemned(state: StatefulSetState, decisions: Decisions): boolean {
+  const { pods } = state;
   const { leaving, condemned } = pods.groups;
-  if (!pass.strategy.ordered) {
-    for (const member of membersOf(pods.entries(leaving.descending()))) planCondemnedDeletion(pass, member);
+  if (!state.strategy.ordered) {
+    for (const member of membersOf(pods.entries(leaving.descending())))
+      planCondemnedDeletion(state, decisions, member);
     return condemned.size === 0;
   }
   const [highest] = membersOf(pods.entries(condemned.descending()));
   if (highest === undefined) return true;
   if (highest.terminating) {
-    pass.decided.waiting.push({
+    decisions.wait({
       reason: "Terminating",
       message: `pod ${highest.pod.name} is still terminating`,
       until: "it is gone",
@@ -140,8 +149,8 @@ export function planCondemned(pass: Pass): boolean {
     });
     return false;
   }
-  if (!isHealthy(highest) && lowestUnhealthy(pass) !== highest) {
-    pass.decided.waiting.push({
+  if (!isHealthy(highest) && lowestUnhealthy(state) !== highest) {
+    decisions.wait({
       reason: "OrderedReady",
       message: `pod ${highest.pod.name} is not available and not the lowest such pod: scaling in waits`,
       until: `${highest.pod.name} is available`,
@@ -149,11 +158,11 @@ export function planCondemned(pass: Pass): boolean {
     });
     return false;
   }
-  planCondemnedDeletion(pass, highest);
+  planCondemnedDeletion(state, decisions, highest);
   return false;
 }
 
-function lowestUnhealthy({ pods }: Pass): Member | undefined {
+function lowestUnhealthy({ pods }: StatefulSetState): Member | undefined {
   for (const member of membersOf(pods.entries(pods.groups.condemned))) if (!isHealthy(member)) return member;
   return undefined;
 }
@@ -163,26 +172,26 @@ function isHealthy(member: Member): boolean {
   return !member.terminating && (member.available || (member.ready && member.state === "PreparingDelete"));
 }
 
-function planCondemnedDeletion(pass: Pass, member: Member): void {
-  const bound = planClaimOwners(pass, member);
-  if (bound && !member.terminating) planDeletion(pass, member);
+function planCondemnedDeletion(state: StatefulSetState, decisions: Decisions, member: Member): void {
+  const bound = planClaimOwners(state, decisions, member);
+  if (bound && !member.terminating) planDeletion(state, decisions, member);
 }
 
 /** Every deletion of ours passes the preDelete hook (rule 33). */
-export function planDeletion(pass: Pass, member: Member): void {
-  if (!pass.decided.isFree(member) || member.terminating) return;
-  const hook = pass.strategy.lifecycle?.preDelete;
+export function planDeletion(state: StatefulSetState, decisions: Decisions, member: Member): void {
+  if (!decisions.isFree(member) || member.terminating) return;
+  const hook = state.strategy.lifecycle?.preDelete;
   if (!isHooked(member.pod, hook)) {
-    pass.decided.take({
+    decisions.take({
       type: "delete pod",
       pod: member.pod,
       claims: [],
-      ...podWords(pass, "delete", member.pod.name),
+      ...podWords(state, "delete", member.pod.name),
     });
     return;
   }
-  pass.decided.waiting.push(waitingForHook(member.pod, "preDelete"));
+  decisions.wait(waitingForHook(member.pod, "preDelete"));
   if (member.state === "PreparingDelete") return;
-  const change = preparingDelete(member.pod, hook, pass.now);
-  pass.decided.take(patchPod(member.pod, change, pass.now, "update"));
+  const change = preparingDelete(member.pod, hook, state.now);
+  decisions.take(patchPod(member.pod, change, state.now, "update"));
 }

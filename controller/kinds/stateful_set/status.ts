@@ -3,11 +3,11 @@ import type { StatefulSet, StatefulSetStatus } from "../../../crds/index.ts";
 import { formatSelector } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { Strategy } from "./observe.ts";
-import type { Pass } from "./pass.ts";
 import type { SetView } from "./slots.ts";
+import type { StatefulSetState } from "./state.ts";
 
 interface StatusInput {
-  seen: Pass["seen"];
+  observed: StatefulSetState["observed"];
   pods: SetView;
   strategy: Strategy;
   updateRevision: string;
@@ -18,7 +18,7 @@ interface StatusInput {
 }
 
 export function statusOf(input: StatusInput): StatefulSetStatus {
-  const { seen, pods, strategy, updateRevision } = input;
+  const { observed, pods, strategy, updateRevision } = input;
   const always = {
     replicas: pods.count("replicas"),
     readyReplicas: pods.count("readyReplicas"),
@@ -32,10 +32,10 @@ export function statusOf(input: StatusInput): StatefulSetStatus {
     !strategy.onDelete &&
     always.updatedReplicas === always.replicas &&
     always.readyReplicas === always.replicas;
-  const conditions = conditionsOf(seen.set, input);
+  const conditions = conditionsOf(observed.set, input);
   const volumeClaims = claimsOf(pods, strategy);
   return {
-    observedGeneration: seen.set.metadata.generation ?? 0,
+    observedGeneration: observed.set.metadata.generation ?? 0,
     ...always,
     ...(complete ? { currentReplicas: always.updatedReplicas } : {}),
     ...(updatedReadyReplicas > 0 ? { updatedReadyReplicas } : {}),
@@ -43,7 +43,7 @@ export function statusOf(input: StatusInput): StatefulSetStatus {
     currentRevision: complete ? updateRevision : input.currentRevision,
     updateRevision,
     collisionCount: input.collisionCount,
-    labelSelector: formatSelector(seen.set.spec.selector),
+    labelSelector: formatSelector(observed.set.spec.selector),
     ...(conditions.length > 0 ? { conditions } : {}),
     ...(volumeClaims.length > 0 ? { volumeClaims } : {}),
   };

@@ -1,8 +1,9 @@
 /** Bringing pods to the update revision. Spec: statefulset 4.5 to 4.8, 4.11. */
 
+import type { Decisions } from "../../rollout/decisions.ts";
 import type { ImageWait } from "../../rollout/images/image_wait.ts";
-import type { Eligibility } from "../../rollout/in_place/change.ts";
-import { eligibilityOf } from "../../rollout/in_place/eligibility.ts";
+import type { Eligibility, InPlaceChange } from "../../rollout/in_place/change.ts";
+import { Eligibilities, eligibilityOf } from "../../rollout/in_place/eligibility.ts";
 import { withUnissued } from "../../rollout/in_place/unissued.ts";
 import { startInPlace } from "../../rollout/in_place/update.ts";
 import { beforeUpdate } from "../../rollout/lifecycle/hooks.ts";
@@ -11,85 +12,106 @@ import { budgetText } from "../../rollout/order/budget_text.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
 import { membersOf } from "./order.ts";
-import type { Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
+import type { StatefulSetState } from "./state.ts";
 import { Unavailable } from "./unavailable.ts";
+
+/** How pods are updated in this pass. */
+interface Target {
+  readonly eligible: Eligibilities;
+  /** Undefined where no pod waits for an image. */
+  readonly wait: ImageWait | undefined;
+}
 
 /**
  * One phase of the rolling update. With OrderedReady and an incomplete window only pods that are on their way already
  * may go on: a hook that was released must not wait for the pod that it holds.
  */
-export function planUpdate(pass: Pass, complete: boolean): void {
-  const wait = imageWaitOf(pass);
-  updateInOrder(pass, complete, wait);
-  if (wait === undefined) return;
-  pass.decided.waiting.push(...wait.waiting());
-  pass.decided.requeueAfter(wait.requeueAfterMs);
+export function planUpdate(state: StatefulSetState, decisions: Decisions, complete: boolean): void {
+  const eligible = new Eligibilities((from) => eligibility(state, from));
+  const target = { eligible, wait: imageWaitOf(state) };
+  updateInOrder(state, decisions, complete, target);
+  target.wait?.report(decisions);
 }
 
-function updateInOrder(pass: Pass, complete: boolean, wait: ImageWait | undefined): void {
-  const unavailable = new Unavailable(pass.pods.groups.unavailable);
-  if (complete) planSpecified(pass, unavailable);
-  for (const member of complete ? pass.reach.order : pass.reach.begun) {
-    const grown = planClaimGrowth(pass, member, unavailable);
+function updateInOrder(
+  state: StatefulSetState,
+  decisions: Decisions,
+  complete: boolean,
+  target: Target,
+): void {
+  const unavailable = new Unavailable(state.pods.groups.unavailable);
+  if (complete) planSpecified(state, decisions, unavailable);
+  for (const member of complete ? state.reach.order() : state.reach.begun()) {
+    const grown = planClaimGrowth(state, decisions, member, unavailable);
     if (grown === "stop") return;
     if (grown === "wait" || member.updated) continue;
-    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.pod.name)) {
-      waitForBudget(pass, member, unavailable);
+    if (unavailable.size >= state.strategy.maxUnavailable && !unavailable.has(member.pod.name)) {
+      waitForBudget(state, decisions, member, unavailable);
       return;
     }
     // A pod with a write under way is decided on when it has ended; nobody may go before it.
-    if (!pass.decided.isFree(member)) {
+    if (!decisions.isFree(member)) {
       if (unavailable.has(member.pod.name)) continue;
       return;
     }
-    if (!updateMember(pass, member, wait)) return;
+    if (!updateMember(state, decisions, member, target)) return;
     unavailable.add(member.pod.name);
   }
 }
 
 /** Rule 31: from the top; those without room are passed over. */
-function planSpecified(pass: Pass, unavailable: Unavailable): void {
-  for (const member of membersOf(pass.pods.entries(pass.pods.groups.specified.descending()))) {
+function planSpecified(state: StatefulSetState, decisions: Decisions, unavailable: Unavailable): void {
+  for (const member of membersOf(state.pods.entries(state.pods.groups.specified.descending()))) {
     const { name } = member.pod;
-    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(name)) continue;
-    if (!pass.decided.isFree(member)) continue;
-    planDeletion(pass, member);
+    if (unavailable.size >= state.strategy.maxUnavailable && !unavailable.has(name)) continue;
+    if (!decisions.isFree(member)) continue;
+    planDeletion(state, decisions, member);
     unavailable.add(name);
   }
 }
 
-function waitForBudget(pass: Pass, member: Member, unavailable: Unavailable): void {
-  pass.decided.waiting.push({
+function waitForBudget(
+  state: StatefulSetState,
+  decisions: Decisions,
+  member: Member,
+  unavailable: Unavailable,
+): void {
+  decisions.wait({
     reason: "Budget",
-    message: `pod ${member.pod.name} and those after it wait: ${budgetText(pass.strategy.maxUnavailable, unavailable.before, unavailable.added)}`,
+    message: `pod ${member.pod.name} and those after it wait: ${budgetText(state.strategy.maxUnavailable, unavailable.before, unavailable.added)}`,
     until: "these pods become available",
     pods: unavailable.first(10),
   });
 }
 
 /** False when the pass cannot go on. */
-function updateMember(pass: Pass, member: Member, wait: ImageWait | undefined): boolean {
-  if (pass.strategy.policy === "ReCreate" || member.state === "PreparingDelete") {
-    planDeletion(pass, member);
+function updateMember(
+  state: StatefulSetState,
+  decisions: Decisions,
+  member: Member,
+  target: Target,
+): boolean {
+  if (state.strategy.policy === "ReCreate" || member.state === "PreparingDelete") {
+    planDeletion(state, decisions, member);
     return true;
   }
-  const eligible = eligibility(pass, member);
+  const eligible = target.eligible.of(member.pod);
   if (eligible.change !== undefined) {
     const { images } = eligible.change;
-    if (wait?.holds(member.pod, images)) return false;
-    for (const event of wait?.reported(member.pod, images) ?? []) pass.decided.take(event);
-    updateInPlace(pass, member, eligible);
+    if (target.wait?.holds(member.pod, images)) return false;
+    decisions.takeAll(target.wait?.reported(member.pod, images) ?? []);
+    updateInPlace(state, decisions, member, eligible.change);
     return true;
   }
-  if (pass.strategy.policy === "InPlaceIfPossible") {
-    planDeletion(pass, member);
+  if (state.strategy.policy === "InPlaceIfPossible") {
+    planDeletion(state, decisions, member);
     return true;
   }
   const words = `find strategy is InPlaceOnly but Pod ${member.pod.name} can not update in-place`;
-  pass.decided.failure = `StatefulPodControl failed to update Pod error: ${words}`;
-  pass.decided.waiting.push({
+  decisions.fail("update", `StatefulPodControl failed to update Pod error: ${words}`);
+  decisions.wait({
     reason: "InPlaceOnly",
     message: `${words}: ${eligible.reason}`,
     until: "the template changes to one that is possible in place, or the policy allows recreation",
@@ -98,39 +120,35 @@ function updateMember(pass: Pass, member: Member, wait: ImageWait | undefined): 
   return false;
 }
 
-/** Template to template, once a pair of revisions in a pass. Rule 26. */
-function eligibility(pass: Pass, member: Member): Eligibility {
-  const from = member.pod.labels[REVISION_LABEL] ?? "";
-  const known = pass.eligible.get(from);
-  if (known !== undefined) return known;
-  const old = pass.seen.revisions.find((revision) => revision.name === from);
-  const computed = eligibilityOf(from, old, pass.update, pass.options);
-  pass.eligible.set(from, computed);
-  return computed;
+/** Of pods with the revision label `from`. Rule 26. */
+function eligibility(state: StatefulSetState, from: string): Eligibility {
+  const old = state.observed.revisions.find((revision) => revision.name === from);
+  return eligibilityOf(from, old, state.update, state.options);
 }
 
 function updateInPlace(
-  pass: Pass,
+  state: StatefulSetState,
+  decisions: Decisions,
   member: Member,
-  eligible: { change: NonNullable<Eligibility["change"]> },
+  change: InPlaceChange,
 ): void {
   const { pod } = member;
-  const before = beforeUpdate(member, pass.strategy.lifecycle?.inPlaceUpdate, pass.now);
+  const before = beforeUpdate(member, state.strategy.lifecycle?.inPlaceUpdate, state.now);
   if (before !== undefined) {
-    if ("action" in before) pass.decided.take(before.action);
-    else pass.decided.waiting.push(before.waiting);
+    if ("action" in before) decisions.take(before.action);
+    else decisions.wait(before.waiting);
     return;
   }
-  const { update } = pass;
+  const { update } = state;
   const target = {
     revision: update.name,
     labels: { [REVISION_LABEL]: update.name },
-    graceSeconds: pass.strategy.graceSeconds,
-    lean: pass.strategy.lean,
+    graceSeconds: state.strategy.graceSeconds,
+    lean: state.strategy.lean,
     lifecycle: STATE_LABEL in pod.labels,
   };
-  const write = startInPlace(pod, withUnissued(pod, eligible.change), target, pass.options, pass.now);
-  pass.decided.take({
+  const write = startInPlace(pod, withUnissued(pod, change), target, state.options, state.now);
+  decisions.take({
     type: "patch pod",
     pod,
     write,

@@ -1,12 +1,25 @@
 import t from "tap";
 import { isPodWrite, LateWrites } from "../../../testkit/controller/late_writes_model.ts";
-import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import {
+  defaultOptions,
+  Model,
+  noChance,
+  statefulSet,
+} from "../../../testkit/controller/stateful_set_model.ts";
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
-import { planStatefulSet, statefulSetPass } from "./plan.ts";
+import { planStatefulSet } from "./plan.ts";
+import { statefulSetState } from "./state.ts";
 
 function plan(model: Model) {
-  return planStatefulSet(statefulSetPass({ seen: model.seen(), options: defaultOptions, now: model.now }));
+  return planStatefulSet(
+    statefulSetState({
+      observed: model.observed(),
+      options: defaultOptions,
+      now: model.now,
+      random: noChance,
+    }),
+  );
 }
 
 /** One pass with all its writes; names of pods that were created, deleted or given an image. */
@@ -294,8 +307,10 @@ t.test(
     );
     const writes = new LateWrites();
     const decide = () => {
-      const seen = model.seen(model.index(writes.pods));
-      const { actions } = planStatefulSet(statefulSetPass({ seen, options: defaultOptions, now: model.now }));
+      const observed = model.observed(model.index(writes.pods));
+      const { actions } = planStatefulSet(
+        statefulSetState({ observed, options: defaultOptions, now: model.now, random: noChance }),
+      );
       for (const action of actions) {
         if (isPodWrite(action)) writes.begin(action, model.now);
         else model.perform(action);

@@ -29,7 +29,7 @@ import { REVISION_LABEL, SUBSET_LABEL } from "./names.ts";
 import type { PlannedSubset } from "./planned_subset.ts";
 import { findUnitedRevision } from "./revision.ts";
 import {
-  type RolloutState,
+  type RolloutRevisions,
   type Schedulability,
   type ScheduleStrategy,
   schedulabilityOf,
@@ -206,7 +206,7 @@ function planSubsets(
   revision: string,
 ): { subsets: readonly PlannedSubset[]; problem: string | undefined } {
   const { spec, status } = object;
-  const rollout: RolloutState = { revision, since: updatingSince(object) };
+  const rollout: RolloutRevisions = { revision, since: updatingSince(object) };
   const observed = (spec.topology?.subsets ?? []).map((subset) => {
     const child = kept.get(subset.name);
     const pods = podsOf(child);

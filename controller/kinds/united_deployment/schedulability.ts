@@ -40,7 +40,7 @@ export interface ObservedSubset {
   readonly isAdded: boolean;
 }
 
-export interface RolloutState {
+export interface RolloutRevisions {
   /** Name of the newest revision. */
   readonly revision: string;
   /** Since when the object has been going to it; undefined when it is not, milliseconds since the epoch. */
@@ -80,7 +80,7 @@ const open: Schedulability = {
 export function schedulabilityOf(
   subset: ObservedSubset,
   strategy: ScheduleStrategy,
-  rollout: RolloutState,
+  rollout: RolloutRevisions,
   now: number,
 ): Schedulability {
   if (strategy.mode === "fixed") return open;
@@ -124,7 +124,7 @@ function adaptiveState(
 function reservedState(
   { child, pods, conditions, isAdded }: ObservedSubset,
   strategy: ScheduleStrategy,
-  rollout: RolloutState,
+  rollout: RolloutRevisions,
   now: number,
 ): Schedulability {
   const known = findCondition(conditions, CONDITION);
@@ -175,7 +175,7 @@ interface ReservedState {
 function reservedPod(
   pod: Pod,
   { closedMs }: ScheduleStrategy,
-  rollout: RolloutState,
+  rollout: RolloutRevisions,
   now: number,
 ): ReservedState {
   const since = readySince(pod);
@@ -190,7 +190,7 @@ function countedPod(
   pod: Pod,
   isRefused: boolean,
   strategy: ScheduleStrategy,
-  rollout: RolloutState,
+  rollout: RolloutRevisions,
   now: number,
 ): ReservedState {
   const untilRefused = isRefused ? untilTimedOut(pod, strategy, now) : undefined;
@@ -202,13 +202,13 @@ function countedPod(
 function untilLeftBehind(
   pod: Pod,
   { criticalMs }: ScheduleStrategy,
-  { since }: RolloutState,
+  { since }: RolloutRevisions,
   now: number,
 ): number | undefined {
   return since === undefined || isReady(pod) ? undefined : Math.max(0, since + criticalMs - now);
 }
 
-function isAt(pod: Pod, { revision }: RolloutState): boolean {
+function isAt(pod: Pod, { revision }: RolloutRevisions): boolean {
   return pod.labels[REVISION_LABEL] === revision;
 }
 

@@ -5,6 +5,7 @@
 import type { ImagePullJob, NodeImage } from "../../../crds/index.ts";
 import { counted, type Labels, type ObjectMeta, timeOf } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import type { Decisions } from "../decisions.ts";
 import type { Revision } from "../revisions/revisions.ts";
 import type { Action, Waiting } from "../writes/actions.ts";
 import { currentStatus, tagOf } from "./node_image.ts";
@@ -16,18 +17,18 @@ export const WAIT_FOR_IMAGE_ANNOTATION = "refit.dev/wait-for-image";
 const LONGEST_WAIT_MS = 600_000;
 
 /** An image pull job that a workload controls; `job` where the plan may need more than its name. */
-export interface SeenPullJob {
+export interface ObservedPullJob {
   readonly name: string;
   readonly uid: string;
   readonly job?: ImagePullJob;
 }
 
 /** What a pass of any workload knows of the images that are pulled ahead for it. */
-interface ImagePass {
-  readonly seen: {
+interface ImageState {
+  readonly observed: {
     readonly set: { readonly metadata: ObjectMeta };
     /** Undefined while pulling ahead is switched off. */
-    readonly pullJobs: readonly SeenPullJob[] | undefined;
+    readonly pullJobs: readonly ObservedPullJob[] | undefined;
     readonly nodeImage?: (node: string) => NodeImage | undefined;
   };
   readonly update: Revision;
@@ -45,13 +46,13 @@ interface Held {
 
 /** Asked pod by pod during one pass; remembers who waits. */
 export class ImageWait {
-  readonly #pass: ImagePass;
+  readonly #state: ImageState;
   readonly #begun: () => boolean;
   readonly #longestMs: number;
   readonly #held: Held[] = [];
 
-  constructor(pass: ImagePass, begun: () => boolean, longestMs: number) {
-    this.#pass = pass;
+  constructor(state: ImageState, begun: () => boolean, longestMs: number) {
+    this.#state = state;
     this.#begun = begun;
     this.#longestMs = longestMs;
   }
@@ -82,13 +83,20 @@ export class ImageWait {
     return actions;
   }
 
-  waiting(): Waiting[] {
+  /** Who waits, and when time alone lets the first of them go. */
+  report(decisions: Decisions): void {
+    decisions.wait(...this.#waiting());
+    if (this.#held.length === 0) return;
+    decisions.requeueAfter(Math.max(1, Math.min(...this.#held.map(({ until }) => until)) - this.#state.now));
+  }
+
+  #waiting(): Waiting[] {
     const images = [...new Set(this.#held.map(({ image }) => image))].sort();
     return images.map((image) => {
       const held = this.#held.filter((each) => each.image === image);
       const nodes = new Set(held.map(({ node }) => node)).size;
       const who = counted(held.length, "pod waits", "pods wait");
-      const seconds = Math.ceil((this.#firstEnd(image) - this.#pass.now) / 1000);
+      const seconds = Math.ceil((this.#firstEnd(image) - this.#state.now) / 1000);
       return {
         reason: "ImagePull",
         message: `${who}: ${image} is still being pulled on ${counted(nodes, "node")}`,
@@ -98,18 +106,12 @@ export class ImageWait {
     });
   }
 
-  /** Milliseconds until time alone lets somebody go. */
-  get requeueAfterMs(): number | undefined {
-    if (this.#held.length === 0) return undefined;
-    return Math.max(1, Math.min(...this.#held.map(({ until }) => until)) - this.#pass.now);
-  }
-
   #firstEnd(image: string): number {
     return Math.min(...this.#held.filter((held) => held.image === image).map(({ until }) => until));
   }
 
   #heldUntil(pod: Pod, container: string): number | undefined {
-    const { seen, update, now } = this.#pass;
+    const { observed, update, now } = this.#state;
     if (pod.nodeName === "") return undefined;
     const job = this.#job(container);
     const since = job === undefined ? update.stored?.createdAt : timeOf(job.metadata.creationTimestamp);
@@ -119,7 +121,7 @@ export class ImageWait {
     if (job.status?.completionTime !== undefined || job.metadata.deletionTimestamp !== undefined) {
       return undefined;
     }
-    const nodeImage = seen.nodeImage?.(pod.nodeName);
+    const nodeImage = observed.nodeImage?.(pod.nodeName);
     if (nodeImage === undefined) return undefined;
     const state = nodeState(nodeImage, pullTarget(job, []));
     return state === "succeeded" || state === "failed" ? undefined : until;
@@ -127,7 +129,7 @@ export class ImageWait {
 
   #failure(pod: Pod, container: string): string | undefined {
     const job = this.#job(container);
-    const nodeImage = job === undefined ? undefined : this.#pass.seen.nodeImage?.(pod.nodeName);
+    const nodeImage = job === undefined ? undefined : this.#state.observed.nodeImage?.(pod.nodeName);
     if (job === undefined || nodeImage === undefined) return undefined;
     const target = pullTarget(job, []);
     const tag = tagOf(nodeImage, target.name, target.tag);
@@ -136,9 +138,9 @@ export class ImageWait {
   }
 
   #job(container: string): ImagePullJob | undefined {
-    const { seen, update } = this.#pass;
+    const { observed, update } = this.#state;
     const name = pullJobName(update, container);
-    return seen.pullJobs?.find((each) => each.name === name)?.job;
+    return observed.pullJobs?.find((each) => each.name === name)?.job;
   }
 }
 
@@ -146,12 +148,12 @@ export class ImageWait {
  * Undefined where the workload does not ask for it, or images are not pulled ahead. `begun` tells whether enough pods
  * run the new revision for a job to be made.
  */
-export function imageWait(pass: ImagePass, begun: () => boolean): ImageWait | undefined {
-  const { set, pullJobs } = pass.seen;
+export function imageWait(state: ImageState, begun: () => boolean): ImageWait | undefined {
+  const { set, pullJobs } = state.observed;
   const longestMs = longestWaitMs(set.metadata.annotations);
   return longestMs === undefined || pullJobs === undefined
     ? undefined
-    : new ImageWait(pass, begun, longestMs);
+    : new ImageWait(state, begun, longestMs);
 }
 
 /** Undefined: the workload does not ask for it. */

@@ -1,7 +1,31 @@
 /** Whether pods of one revision may be brought to another one in place, template to template. Spec: inplace-update, rule 26. */
-import type { ControllerRevision } from "../../../kube/index.ts";
+import type { ControllerRevision, Pod } from "../../../kube/index.ts";
 import { type Revision, templateOf } from "../revisions/revisions.ts";
 import { type ChangeOptions, type Eligibility, inPlaceChange } from "./change.ts";
+
+/** On pods of every kind: their revision. */
+const REVISION_LABEL = "controller-revision-hash";
+
+/** Template to template, once in a pass for each revision that pods come from. */
+export class Eligibilities {
+  readonly #eligibilityOf: (label: string) => Eligibility;
+  readonly #known = new Map<string, Eligibility>();
+
+  /** `eligibilityOf`: of pods with this revision label. */
+  constructor(eligibilityOf: (label: string) => Eligibility) {
+    this.#eligibilityOf = eligibilityOf;
+  }
+
+  of({ labels }: Pod): Eligibility {
+    const label = labels[REVISION_LABEL] ?? "";
+    let eligibility = this.#known.get(label);
+    if (eligibility === undefined) {
+      eligibility = this.#eligibilityOf(label);
+      this.#known.set(label, eligibility);
+    }
+    return eligibility;
+  }
+}
 
 /** `label`: what pods carry of the revision `old`, which may no longer exist. */
 export function eligibilityOf(

@@ -5,7 +5,7 @@ import { countedRevisions } from "./revision_counts.ts";
 import { type Revision, shortHash, surplusRevisions } from "./revisions.ts";
 
 interface History {
-  readonly seen: {
+  readonly observed: {
     readonly set: { readonly spec: { readonly revisionHistoryLimit?: number } };
     /** Sorted by number. */
     readonly revisions: readonly ControllerRevision[];
@@ -16,11 +16,11 @@ interface History {
 }
 
 /** Those that neither the status nor a pod names, beyond the limit of the workload. */
-export function planHistory({ seen, update, current, pods }: History): Action[] {
-  const limit = seen.set.spec.revisionHistoryLimit ?? 10;
-  if (seen.revisions.length <= limit) return [];
+export function planHistory({ observed, update, current, pods }: History): Action[] {
+  const limit = observed.set.spec.revisionHistoryLimit ?? 10;
+  if (observed.revisions.length <= limit) return [];
   const live = new Set([shortHash(update.name), shortHash(current.name)]);
   for (const label of countedRevisions(pods.counted)) live.add(shortHash(label));
-  const surplus = surplusRevisions(seen.revisions, live, limit);
+  const surplus = surplusRevisions(observed.revisions, live, limit);
   return surplus.map((revision) => ({ type: "delete revision", revision }));
 }

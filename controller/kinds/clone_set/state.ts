@@ -1,0 +1,81 @@
+/** What a plan of a CloneSet gets, and what it works out before it decides. Spec: cloneset 4.1, rules 5 to 7. */
+import type { CloneSet } from "../../../crds/index.ts";
+import { compileSelector, type Labels } from "../../../kube/core/index.ts";
+import type { PersistentVolumeClaim } from "../../../kube/index.ts";
+import { PlanMemory } from "../../rollout/plan_memory.ts";
+import { sameRevision } from "../../rollout/revisions/revisions.ts";
+import {
+  type ObservedRollout,
+  type PlanInput,
+  type PlanState,
+  type RolloutRevisions,
+  rolloutRevisions,
+} from "../../rollout/state.ts";
+import { type CloneIndex, type CloneView, memberCounts } from "./classify.ts";
+import { type Numbers, numbersOf } from "./numbers.ts";
+import { type CloneSetOptions, type Strategy, strategyOf } from "./observe.ts";
+import type { Topology } from "./order.ts";
+
+export interface CloneSetObserved extends ObservedRollout<CloneSet> {
+  /** Owned pods, inactive ones included; writes in flight are already applied to them. */
+  readonly pods: CloneIndex;
+  readonly claims: readonly PersistentVolumeClaim[];
+  /** Labels of a node, for topology spread. */
+  readonly nodeLabels: (node: string) => Labels | undefined;
+}
+
+export interface CloneSetState
+  extends RolloutRevisions,
+    PlanState<CloneSetObserved, CloneSetOptions, Strategy, CloneView> {
+  readonly numbers: Numbers;
+  readonly topology: Topology;
+}
+
+/** Brings the index of pods up to now, for one plan: its view is good until the next event. */
+export function cloneSetState({
+  observed,
+  options,
+  now,
+  random,
+  memory = new PlanMemory(),
+}: PlanInput<CloneSetObserved, CloneSetOptions>): CloneSetState {
+  const { selector } = observed.set.spec;
+  const revisions = rolloutRevisions(observed, memory);
+  const { update, current } = revisions;
+  const strategy = strategyOf(observed.set, options);
+  const pods = observed.pods.refresh({
+    updateRevision: update.name,
+    strategy,
+    selector: compileSelector(selector),
+    selectorText: JSON.stringify(selector),
+    options,
+    now,
+    refreshed: memory.refreshed,
+  });
+  const numbers = numbersOf(strategy.limits, memberCounts(pods), {
+    rollback: options.partitionRollback && !sameRevision(update.name, current.name),
+    excludePreparingDelete: strategy.excludePreparingDelete,
+    preparingUpdateAsUpdate: options.preparingUpdateAsUpdate,
+  });
+  return {
+    ...revisions,
+    observed,
+    options,
+    strategy,
+    now,
+    random,
+    pods,
+    numbers,
+    topology: topologyOf(observed),
+  };
+}
+
+function topologyOf({ set, nodeLabels }: CloneSetObserved): Topology {
+  const constraints = set.spec.template.spec["topologySpreadConstraints"];
+  const keys = Array.isArray(constraints)
+    ? constraints
+        .map((constraint: { topologyKey?: string }) => constraint.topologyKey ?? "")
+        .filter((key) => key !== "")
+    : [];
+  return { keys, nodeLabels };
+}
