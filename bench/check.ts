@@ -66,7 +66,7 @@ async function runCheck(args: readonly string[], io: BenchIo): Promise<number> {
   io.note(`against ${reference.name} (${reference.commit.slice(0, 10)}), ${amount(rounds, "rounds")}`);
   const tree = await checkOut(root, reference.commit, io.signal);
   try {
-    const { before, after } = await inTurn(settings, rounds, join(tree.folder, "cli", "main.ts"), io);
+    const { before, after } = await inTurn(settings, rounds, join(tree.folder, "cli", "bin.js"), io);
     const compared = compareRuns(before, after, seededRandom(settings.seed));
     io.print(comparisonText(compared));
     return exitCodeOf(worseThan(compared, threshold), violationsOf(after), threshold, io);
@@ -147,8 +147,8 @@ async function checkOut(
   };
   try {
     await git(folder, "worktree", "add", "--detach", "--force", place, commit);
-    if (!existsSync(join(place, "cli", "main.ts")))
-      throw new BenchError(`${commit.slice(0, 10)} has no cli/main.ts: it is too old to be compared`);
+    if (!existsSync(join(place, "cli", "bin.js")))
+      throw new BenchError(`${commit.slice(0, 10)} has no cli/bin.js: it is too old to be compared`);
     const lock = (tree: string): string => readFileSync(join(tree, "package-lock.json"), "utf8");
     if (lock(place) === lock(folder)) symlinkSync(join(folder, "node_modules"), join(place, "node_modules"));
     else await execute("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: place, signal });

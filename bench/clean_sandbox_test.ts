@@ -65,7 +65,7 @@ async function command(argv: readonly string[], signal = new AbortController().s
     clock,
     log: nullLog,
     signal,
-    controller: join(import.meta.dirname, "..", "cli", "main.ts"),
+    controller: join(import.meta.dirname, "..", "cli", "bin.js"),
     settleMs: 50,
   });
   return { code, printed: printed.join("\n"), noted: noted.join("\n") };

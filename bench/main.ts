@@ -32,5 +32,5 @@ process.exitCode = await bench(process.argv.slice(2), {
     now: () => clock.now(),
   }),
   signal: interruption.signal,
-  controller: process.env["REFIT_CONTROLLER"] ?? join(import.meta.dirname, "..", "cli", "main.ts"),
+  controller: process.env["REFIT_CONTROLLER"] ?? join(import.meta.dirname, "..", "cli", "bin.js"),
 });

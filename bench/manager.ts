@@ -31,7 +31,7 @@ export function foreignManager(pid: number, metricsUrl: string | undefined): Man
 }
 
 export interface OwnManagerOptions {
-  /** `cli/main.ts` or a bundle of the tree to measure. */
+  /** `cli/bin.js` or a bundle of the tree to measure. */
   entry: string;
   /** Of the administrator; the controller runs as its own account. */
   kubeconfig: string;

@@ -8,13 +8,13 @@ import { dirname, join } from "node:path";
 import { manualPage, refitVersion } from "../cli/index.ts";
 import { writeChecksums } from "./checksums.ts";
 import { BundleError, messageOf } from "./errors.ts";
-import { executableName, makeExecutable } from "./executable.ts";
+import { executableName, makeExecutable, makeScript } from "./executable.ts";
 import { runProgram } from "./run_program.ts";
 import { bundledRuntime, type Runtime } from "./runtime.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
-/** Where executable.rollup.mjs leaves the script. */
+/** Of the executable. */
 const work = join(root, "node_modules/.cache/executable");
 
 async function bundle(): Promise<void> {
@@ -24,7 +24,7 @@ async function bundle(): Promise<void> {
   for (const script of ["build", "build:agent"])
     runProgram("npm", ["run", "--silent", script], { cwd: root });
   say(`executable on Node ${runtime.version}`);
-  runProgram("rollup", ["-c", "bundles/executable.rollup.mjs"], { cwd: root });
+  makeScript(join(dist, "refit.mjs"), work);
   await makeExecutable(work, join(dist, executableName), runtime);
   await write(`${executableName}.NOTICES.txt`, await executableNotices(runtime));
   say("manual page, completion, bill of materials, checksums");

@@ -1,10 +1,8 @@
 /** This process as commands see it: streams, environment, signals, clock, files, programs. */
 import { spawn } from "node:child_process";
-import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { text } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
 import { systemClock } from "../kube/index.ts";
 import type { Host } from "./command.ts";
 import { connect } from "./connect.ts";
@@ -87,16 +85,5 @@ function homeOfUser(): string | undefined {
     return homedir();
   } catch {
     return undefined;
-  }
-}
-
-/** Whether a module is the script that Node was started with. */
-export function isEntry(url: string): boolean {
-  const script = process.argv[1];
-  if (script === undefined) return false;
-  try {
-    return pathToFileURL(realpathSync(script)).href === url;
-  } catch {
-    return false;
   }
 }

@@ -6,7 +6,7 @@ import { commandGroups } from "./commands.ts";
 import { CliError, describeError } from "./errors.ts";
 import { globalFlags } from "./global_flags.ts";
 import { commandHelp, flagsOf, groupHelp, overview } from "./help.ts";
-import { isEntry, processHost, processIo } from "./host.ts";
+import { processHost, processIo } from "./host.ts";
 import { type Io, paintFor } from "./io.ts";
 import { ResourceTypes } from "./resource_types.ts";
 import { nearest } from "./suggest.ts";
@@ -164,6 +164,3 @@ export async function runProcess(): Promise<void> {
   process.exitCode = await main(argv, io);
   settled();
 }
-
-// Not awaited: the executable is CommonJS, which has no `await` at the top of a module.
-if (isEntry(import.meta.url)) void runProcess();

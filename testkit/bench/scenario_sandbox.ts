@@ -16,7 +16,7 @@ const deps = {
   log: nullLog,
   progress: silentProgress,
   signal: new AbortController().signal,
-  controller: join(import.meta.dirname, "..", "..", "cli", "main.ts"),
+  controller: join(import.meta.dirname, "..", "..", "cli", "bin.js"),
   settleMs: 50,
   sampleMs: 50,
 };
