@@ -38,7 +38,7 @@ import type {
 } from "./runtime/kind.ts";
 import type { ControllerOptions } from "./runtime/options.ts";
 import { enqueueItself, OwnerQueues } from "./runtime/owner_queues.ts";
-import { createdResources, predownload } from "./runtime/predownload.ts";
+import { predownload } from "./runtime/predownload.ts";
 import { type SelectablePod, SelectedPods } from "./runtime/selected_pods.ts";
 import { serverFeatures } from "./runtime/server_features.ts";
 import { owns, type Shard, wholeCluster } from "./runtime/shard.ts";
@@ -215,7 +215,6 @@ class ControllerSet {
       selectedPods: this.#selectPods(podResource),
       selectPods: (resource) => this.#selectPods(resource),
       mayDisrupt: this.#mayDisrupt,
-      created: createdResources,
       queue: new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer }),
       signal: this.#cut.signal,
     };

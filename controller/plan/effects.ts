@@ -2,7 +2,7 @@
  * What plans want done, as data: nothing in an effect can be called, so that it can be shown before it is carried out, compared
  * in tests and logged. One executor carries all of them out (runtime/executor/executor.ts, which also says what a failure means).
  */
-import type { EventTarget, JsonPatchOperation, KubeErrorCode, Priority } from "../../kube/index.ts";
+import type { EventTarget, JsonPatchOperation, KubeErrorCode, Pod, Priority } from "../../kube/index.ts";
 
 export interface ObjectEvent {
   readonly type: "Normal" | "Warning";
@@ -25,15 +25,17 @@ export interface CreateEffect extends WriteTarget {
   readonly type: "create";
   /** The executor adds version, kind, name and namespace. */
   readonly body: ObjectBody;
-  /**
-   * The object of the plan is to be its controller. One that exists already and has this controller is taken for created,
-   * because the answer to an earlier creation may have been lost.
-   */
-  readonly owned?: true;
-  /** One that exists already is taken for created, whoever controls it: what it holds counts in the next pass. */
-  readonly orExisting?: true;
   /** Members of the body as JSON text, where their very bytes are part of the API. */
   readonly texts?: Readonly<Record<string, string>>;
+  /**
+   * An object of the name that is there already may be taken for the created one:
+   *
+   * - `own`: one that the object of the plan controls, because the answer to an earlier creation may have been lost. It is read.
+   * - `own if lost`: the same, but only when this creation is the one whose answer was lost.
+   * - `any`: it is read, whoever controls it, because what it holds counts.
+   * - `unread`: whoever controls it, unless it is being deleted. That is not recorded as a success.
+   */
+  readonly existing?: "own" | "own if lost" | "any" | "unread";
 }
 
 export interface PatchEffect extends WriteTarget {
@@ -53,21 +55,26 @@ export interface DeleteEffect extends WriteTarget {
   readonly cascade?: true;
 }
 
-interface WriteSettings {
+/** What the server may refuse. */
+interface Refusable {
+  /** Recorded when the server refused it; `{error}` in the message is what it said. */
+  readonly failed?: EventEffect | undefined;
+  readonly priority?: Priority;
+}
+
+interface WriteSettings extends Refusable {
   /** Under which `carriedOut` of the reconciler is told how the write ended. */
   readonly id?: string;
   /** Recorded when the write succeeded. */
   readonly succeeded?: EventEffect | undefined;
-  /** Recorded when the server refused the write; `{error}` in the message is what it said. */
-  readonly failed?: EventEffect | undefined;
   /**
    * Somebody else was faster: the object is another one, or has changed, exists already or is gone. `retry` ends the pass,
-   * and another one follows soon; `ignore` goes on with the next effect. Default: `ignore` for deletions, else `retry`.
+   * and another one follows soon; `ignore` goes on with the next effect; `report` makes it a refusal. Default: `ignore` for
+   * deletions, else `retry`.
    */
-  readonly whenRaced?: "retry" | "ignore";
+  readonly whenRaced?: "retry" | "ignore" | "report";
   /** A failure is told to `carriedOut` alone, and the pass goes on. Not of an aborted write. */
   readonly tolerated?: true;
-  readonly priority?: Priority;
 }
 
 /** Several writes, none of which waits for the answer to another one. */
@@ -120,13 +127,21 @@ export interface ConfirmEffect {
   readonly type: "confirm object";
 }
 
+/** Goes on only if all budgets of the pod allow that it is disrupted, and spends that from them. */
+export interface SpendBudgetEffect extends Pick<Refusable, "failed"> {
+  readonly type: "spend budget";
+  readonly pod: Pod;
+}
+
 type SequenceEffect = WriteEffect | WritesEffect | AttemptsEffect | EventEffect;
 
 /** What any controller may want done. */
 export type Effect = SequenceEffect | BackgroundEffect;
 
 /** What is to be done with the object of the plan. */
-export type ObjectEffect =
+export type ObjectEffect = AnyObjectEffect & Refusable;
+
+type AnyObjectEffect =
   /** `body` lacks what the executor knows: version, kind, name and namespace. */
   | { readonly type: "create object"; readonly body: ObjectBody }
   /** Merge patch; `exact`: of no other version than the one that was planned with. */

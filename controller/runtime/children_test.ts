@@ -13,7 +13,7 @@ import { Executor } from "./executor/executor.ts";
 
 const owner = { key: "d/images", uid: "list", about: undefined, flow: "list" };
 const target = { resource: "jobs", namespace: "d", name: "one" };
-const creation: WriteEffect = { ...target, type: "create", body: {}, owned: true };
+const creation: WriteEffect = { ...target, type: "create", body: {}, existing: "own" };
 const deletion: WriteEffect = { ...target, type: "delete", uid: "child", cascade: true };
 const reference = ownerReference("ImageListPullJob", "images", "list");
 

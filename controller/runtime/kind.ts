@@ -19,7 +19,6 @@ import type {
 import type { PolicyRule } from "../plan/access.ts";
 import type { Dependants, OwnerKey, OwnerScope } from "../plan/owners.ts";
 import type { ObservedPullJob } from "../rollout/images/image_wait.ts";
-import type { CreatedResource } from "../rollout/writes/actions.ts";
 import type { DisruptionGuard, PodAdmission, PodGuardDeps } from "./admission/pod_admission.ts";
 import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
@@ -85,7 +84,6 @@ export interface SharedDeps {
   selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P>;
   /** Asked before an update of a pod; absent where no controller guards pods. */
   mayDisrupt?: DisruptionGuard | undefined;
-  created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
   queue: WorkQueue;
   signal: AbortSignal;
 }

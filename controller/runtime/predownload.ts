@@ -1,19 +1,13 @@
 /** What plans see of images that are downloaded before a rollout, and the jobs that they make for it. */
 import type { ImagePullJob } from "../../crds/index.ts";
 import type { KubeObject } from "../../kube/core/index.ts";
-import type { Change, Resource } from "../../kube/index.ts";
+import type { Change } from "../../kube/index.ts";
 import { dependantsIn } from "../plan/owners.ts";
 import { imagePullJobResource, nodeImageResource } from "../plan/resources.ts";
 import type { ObservedPullJob } from "../rollout/images/image_wait.ts";
-import type { CreatedResource } from "../rollout/writes/actions.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { Caches, ServerFeatures } from "./kind.ts";
-
-/** What workloads make beside pods, claims and revisions. */
-export const createdResources: Readonly<Record<CreatedResource, Resource<KubeObject>>> = {
-  imagepulljobs: imagePullJobResource,
-};
 
 type Predownload = Pick<Caches, "pullJobs" | "pullJobWritten" | "nodeImage">;
 

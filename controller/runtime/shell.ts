@@ -4,13 +4,13 @@
  */
 import { isKubeError, messageOf, type Outcome, type WorkQueue } from "../../kube/index.ts";
 import { earliest } from "../plan/earliest.ts";
-import type { Effect, ObjectEffect, Outcomes, WriteOutcome } from "../plan/effects.ts";
-import { eventTarget } from "./executor/event_target.ts";
-import { Executor, type PlanSubject } from "./executor/executor.ts";
+import type { Outcomes, WriteOutcome } from "../plan/effects.ts";
+import { eventTarget } from "../plan/event_target.ts";
+import { Executor } from "./executor/executor.ts";
 import { failureOf } from "./executor/failure.ts";
-import { OwnObject } from "./executor/own_object.ts";
+import { KindExecutor } from "./executor/kind_executor.ts";
 import type { KindDeps, SharedDeps } from "./kind.ts";
-import type { PlainReconciler, PlainResult, Reconciler, Result, StatusObject, Write } from "./reconciler.ts";
+import type { PlainReconciler, PlainResult, Reconciler, Result, StatusObject } from "./reconciler.ts";
 import { StatusWriter } from "./status_writer.ts";
 
 export interface PlainShell {
@@ -99,8 +99,7 @@ class Shell<T extends StatusObject> implements KindShell {
   readonly #deps: KindDeps<T>;
   readonly #reconciler: Reconciler<T>;
   readonly #status: StatusWriter<T>;
-  readonly #own: OwnObject<T>;
-  readonly #executor: Executor;
+  readonly #executor: KindExecutor<T>;
   /** By key: the generation that no plan could work with when it was last tried. */
   readonly #failing = new Map<string, number>();
 
@@ -108,8 +107,7 @@ class Shell<T extends StatusObject> implements KindShell {
     this.#deps = deps;
     this.#reconciler = reconciler;
     this.#status = new StatusWriter(deps, (key) => this.coalescingMs(key));
-    this.#own = new OwnObject(deps, reconciler);
-    this.#executor = new Executor(deps, reconciler.writes ?? {});
+    this.#executor = new KindExecutor(deps, reconciler);
   }
 
   coalescingMs(key: string): number {
@@ -177,7 +175,7 @@ class Shell<T extends StatusObject> implements KindShell {
   async #addFinalizer(key: string, finalizer: string): Promise<void> {
     const object = this.#deps.objects.get(key);
     if (object !== undefined && object.metadata.deletionTimestamp === undefined)
-      await this.#own.write(key, object, { type: "add finalizer", finalizer });
+      await this.#executor.carryOutFor(key, object, { type: "add finalizer", finalizer }, new Map());
   }
 
   #offer(key: string, object: T, { status, size = 0, settled = false }: Result): number | undefined {
@@ -199,35 +197,12 @@ class Shell<T extends StatusObject> implements KindShell {
     const left = [...effects];
     for (let effect = left.shift(); effect !== undefined; effect = left.shift()) {
       if (typeof effect === "function") await effect();
-      else if (!isAboutObject(effect))
-        await this.#executor.carryOut(this.#subject(key, object), effect, writes);
       else {
-        const written = await this.#own.write(key, object, effect);
+        const written = await this.#executor.carryOutFor(key, object, effect, writes);
         object = written.object;
         // The rest is that of the newer plan.
         if (written.rest !== undefined) left.splice(0, left.length, ...written.rest);
       }
     }
   }
-
-  #subject(key: string, object: T | undefined): PlanSubject {
-    const { resource } = this.#deps;
-    const uid = object?.metadata.uid ?? "";
-    const about = object && eventTarget(resource, object.metadata);
-    return { key, uid, about, flow: this.#reconciler.flow ?? uid };
-  }
-}
-
-const objectEffects: ReadonlySet<string> = new Set<ObjectEffect["type"]>([
-  "create object",
-  "patch object",
-  "patch status",
-  "add finalizer",
-  "remove finalizer",
-  "delete object",
-  "confirm object",
-]);
-
-function isAboutObject(effect: Exclude<Effect | ObjectEffect, Write>): effect is ObjectEffect {
-  return objectEffects.has(effect.type);
 }

@@ -3,17 +3,18 @@
  * keep the pass waiting. A kind brings how it is seen and planned; no policy lives here.
  */
 import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
-import { isKubeError, podResource, type Writer } from "../../kube/index.ts";
-import { type OwnerKey, ownerKeyOf, scopeOf } from "../plan/owners.ts";
+import { controllerRevisionResource, persistentVolumeClaimResource, podResource } from "../../kube/index.ts";
+import { type OwnerKey, ownerKeyOf } from "../plan/owners.ts";
+import { imagePullJobResource } from "../plan/resources.ts";
 import { longestGatheringMs, SMALL_SIZE } from "../rollout/delays.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
 import { controlledPods, type OwnedPods } from "../rollout/pods/owned_pods.ts";
 import { ObservedGenerations } from "../rollout/status/observed_generations.ts";
-import type { ObjectEvent, Plan } from "../rollout/writes/actions.ts";
-import { eventTarget } from "./executor/event_target.ts";
-import { Performer } from "./executor/perform.ts";
-import type { Owner } from "./executor/pod_writer.ts";
-import type { KindDeps } from "./kind.ts";
+import type { Plan } from "../rollout/writes/actions.ts";
+import type { Writables } from "./executor/executor.ts";
+import { type Owner, Performer } from "./executor/perform.ts";
+import { writable } from "./executor/writable.ts";
+import type { Caches, KindDeps } from "./kind.ts";
 import type { Reconciler, Result, StatusObject } from "./reconciler.ts";
 
 /** Plans of one workload take about a sixteenth of a core at most, however many events arrive. */
@@ -50,7 +51,7 @@ export interface Workload<T extends StatusObject> {
 export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T> {
   readonly #deps: KindDeps<T>;
   readonly #workload: Workload<T>;
-  readonly #performer: Performer;
+  readonly #performer: Performer<T>;
   readonly #observed = new ObservedGenerations();
   readonly #memory = new PlanMemory();
   /** Until when to gather events before the next plan, by key; monotonic milliseconds. */
@@ -59,53 +60,12 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
   constructor(deps: KindDeps<T>, workload: Workload<T>) {
     this.#deps = deps;
     this.#workload = workload;
-    this.#performer = this.#newPerformer();
-  }
-
-  #newPerformer(): Performer {
-    const deps = this.#deps;
-    const { client, caches, log, signal, resource } = deps;
-    return new Performer({
-      client,
-      writerOf: (owner) => this.#writerOf(owner),
-      pods: this.#workload.pods ?? controlledPods(caches.pods),
-      claims: caches.claims,
-      revisions: caches.revisions,
-      created: deps.created,
-      objectCreated: (object) => caches.pullJobWritten(object),
-      log,
-      signal,
-      record: (owner, event) => this.#record(owner, event),
-      patchWorkload: async (owner, body, options) => {
-        deps.objects.writeBack(
-          await this.#writerOf(owner).patch(resource, refOf(owner.key), { type: "merge", body }, options),
-        );
-      },
-      deleteWorkload: async (owner, options) => {
-        const left = await this.#writerOf(owner).delete(resource, refOf(owner.key), {
-          ...options,
-          uid: owner.uid,
-          propagationPolicy: "Background",
-        });
-        if (left === undefined) deps.objects.remove(owner.key, owner.uid);
-        else deps.objects.writeBack(left);
-      },
-      mayAdopt: async (owner, options) => {
-        try {
-          const { metadata } = await client.get(resource, refOf(owner.key), options);
-          return metadata.uid === owner.uid && metadata.deletionTimestamp === undefined;
-        } catch (error) {
-          if (isKubeError(error, "NotFound")) return false;
-          throw error;
-        }
-      },
-      mayDisrupt: deps.mayDisrupt,
-      requeue: (owner, afterMs) =>
-        deps.queue.addAfter(owner.key, Math.max(afterMs, this.coalescingMs(owner.key))),
-      unblocked: (owner) => deps.queue.add(owner.key, "high"),
-      clock: deps.clock,
-      baseDelayMs: deps.options.baseDelayMs,
-      maxDelayMs: deps.options.maxDelayMs,
+    const pods = workload.pods ?? controlledPods(deps.caches.pods);
+    this.#performer = new Performer(deps, {
+      pods,
+      writes: workloadWrites(deps.caches, pods),
+      requeue: ({ key }, afterMs) => deps.queue.addAfter(key, Math.max(afterMs, this.coalescingMs(key))),
+      unblocked: ({ key }) => deps.queue.add(key, "high"),
     });
   }
 
@@ -132,7 +92,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     const owner = this.#ownerOf(object.metadata, key);
     const dependants = ownerKeyOf(owner);
     const generation = object.metadata.generation ?? 0;
-    this.#performer.observe(dependants, generation);
+    this.#performer.observe(dependants, object);
     const plan = this.#workload.plan(object, {
       performer: this.#performer,
       now: clock.now(),
@@ -141,7 +101,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     });
     if (plan === undefined) return undefined;
     this.#observed.answered(owner.uid, this.#performer.pending(dependants));
-    this.#performer.perform(owner, generation, plan.actions);
+    this.#performer.perform(owner, object, plan.actions);
     const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
     // Pods of others come and go without a write from here: that none is in flight says nothing of them.
     const hasOwnPods = this.#workload.pods === undefined;
@@ -161,21 +121,37 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     };
   }
 
-  /** One in a namespace changes nothing outside of it. */
-  #writerOf({ key }: Owner): Writer {
-    return this.#deps.writesFor(scopeOf(key));
+  #ownerOf({ namespace = "", uid = "" }: ObjectMeta, key: string): Owner {
+    return { key, namespace: this.#workload.namespace ?? namespace, uid };
   }
+}
 
-  #ownerOf({ name = "", namespace = "", uid = "" }: ObjectMeta, key: string): Owner {
-    return { key, name, namespace: this.#workload.namespace ?? namespace, uid };
-  }
-
-  #record({ key, uid }: Owner, { type, reason, message, about }: ObjectEvent): void {
-    const { objects, recorder, resource } = this.#deps;
-    const { resourceVersion = "" } = objects.get(key)?.metadata ?? {};
-    const itself = () => eventTarget(resource, { ...refOf(key), uid, resourceVersion });
-    recorder.event(about ? eventTarget(podResource, about) : itself(), type, reason, message);
-  }
+/** What rollouts write beside their workload. */
+export function workloadWrites(
+  { claims, revisions, pullJobWritten }: Pick<Caches, "claims" | "revisions" | "pullJobWritten">,
+  pods: OwnedPods,
+): Writables {
+  // What an answer shows without a time of deletion was removed at once.
+  const remains = ({ deletionAt }: { readonly deletionAt: number | undefined }) => deletionAt !== undefined;
+  return {
+    pods: writable(podResource, {
+      writeBack: (pod, key) => pods.writeBack(pod, key),
+      removed: (podKey, uid) => pods.removed(podKey, uid),
+      controllerOf: ({ controller }) => controller?.uid,
+      remains,
+    }),
+    claims: writable(persistentVolumeClaimResource, {
+      writeBack: (claim) => claims.writeBack(claim),
+      removed: (key, uid) => claims.remove(key, uid),
+      remains,
+    }),
+    revisions: writable(controllerRevisionResource, {
+      writeBack: (revision) => revisions.writeBack(revision),
+      removed: (key, uid) => revisions.remove(key, uid),
+      remains,
+    }),
+    imagepulljobs: writable(imagePullJobResource, { writeBack: (job) => pullJobWritten(job) }),
+  };
 }
 
 function replicasOf(status: object): number {

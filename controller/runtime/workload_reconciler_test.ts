@@ -59,7 +59,7 @@ interface Settings {
   readonly onlySelects?: boolean;
 }
 
-const selectedPods = { subscribe: () => undefined, writeBack: () => undefined, remove: () => undefined };
+const selectedPods = { subscribe: () => undefined, writeBack: () => undefined, removed: () => undefined };
 
 /** A workload with one pod before a server that answers after a while. Its status repeats the pod's label `seen`. */
 function scene(t: Test, settings: Settings) {

@@ -4,7 +4,6 @@ import { writersInNamespaces, writersOf } from "../../controller/plan/owners.ts"
 import { sharedCaches } from "../../controller/runtime/caches.ts";
 import type { KindDeps, SharedDeps } from "../../controller/runtime/kind.ts";
 import { controllerOptions } from "../../controller/runtime/options.ts";
-import { createdResources } from "../../controller/runtime/predownload.ts";
 import { type SelectablePod, SelectedPods } from "../../controller/runtime/selected_pods.ts";
 import {
   Cache,
@@ -59,7 +58,6 @@ export function sharedDeps(client: Client, clock: TestClock): TestDeps {
     informers: { cacheOf: (resource, indexes) => new Cache({ identify: resource.codec.identify, indexes }) },
     selectPods,
     selectedPods: selectPods(podResource),
-    created: createdResources,
     signal: ending.signal,
     async stop() {
       ending.abort();

@@ -86,7 +86,15 @@ function writesOf({ metadata }: AdvancedCronJob, { creation, deletions }: CronJo
   const effects: (WriteEffect | WritesEffect)[] = [{ type: "writes", pace: "at once", writes: removals }];
   if (creation !== undefined) {
     const { kind, name, body } = creation;
-    effects.push({ type: "create", resource: resources[kind], namespace, name, body, owned: true, priority });
+    effects.push({
+      type: "create",
+      resource: resources[kind],
+      namespace,
+      name,
+      body,
+      existing: "own",
+      priority,
+    });
   }
   // Another run, or a changed object, is tried at once.
   return [{ type: "background", attempt: `${generation} ${creation?.name ?? ""}`, effects }];

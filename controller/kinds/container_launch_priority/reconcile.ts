@@ -2,7 +2,7 @@
 import { keyOf, type Pod, podResource } from "../../../kube/index.ts";
 import { configMapResource } from "../../native/config_maps.ts";
 import type { AttemptsEffect, EventEffect, Outcomes, WriteEffect } from "../../plan/effects.ts";
-import { eventTarget } from "../../runtime/executor/event_target.ts";
+import { eventTarget } from "../../plan/event_target.ts";
 import type { Writables } from "../../runtime/executor/executor.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { SharedDeps } from "../../runtime/kind.ts";

@@ -72,7 +72,7 @@ export class ImageListPullJobReconciler implements Reconciler<ImageListPullJob> 
       namespace,
       name: generateName + randomId(random),
       body: { metadata, spec },
-      owned: true,
+      existing: "own",
     };
   }
 }

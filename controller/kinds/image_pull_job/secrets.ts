@@ -10,9 +10,9 @@ import {
   type Writer,
 } from "../../../kube/index.ts";
 import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.ts";
+import { eventTarget } from "../../plan/event_target.ts";
 import { imagePullJobResource } from "../../plan/resources.ts";
 import type { SecretReference } from "../../rollout/images/node_image.ts";
-import { eventTarget } from "../../runtime/executor/event_target.ts";
 import type { PodNeeds, PodSelection, SelectedPods } from "../../runtime/selected_pods.ts";
 import {
   namesJob,

@@ -16,10 +16,10 @@ import { type NativeStatefulSet, nativeStatefulSetResource } from "../../native/
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "../../native/workload.ts";
 import { earliest } from "../../plan/earliest.ts";
 import type { EventEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
+import { eventTarget } from "../../plan/event_target.ts";
 import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import { exactStatus } from "../../runtime/exact_status.ts";
-import { eventTarget } from "../../runtime/executor/event_target.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";

@@ -1,8 +1,8 @@
 /** What SidecarSets have to do with the admission of pods: containers of a new one. */
 import type { EventRecorder } from "../../../kube/index.ts";
+import { eventTarget } from "../../plan/event_target.ts";
 import { sidecarSetResource } from "../../plan/resources.ts";
 import type { PodAdmission } from "../../runtime/admission/pod_admission.ts";
-import { eventTarget } from "../../runtime/executor/event_target.ts";
 import { injectionSource } from "./injection/source.ts";
 import { addSidecars, type SidecarSetOptions } from "./pod_step.ts";
 

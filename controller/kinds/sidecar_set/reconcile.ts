@@ -1,6 +1,6 @@
 /** Reconciles a SidecarSet: the pods that it selects, what its plan sees of them, and who carries it out. */
 import type { SidecarSet } from "../../../crds/index.ts";
-import { compileSelector, type LabelSelector } from "../../../kube/core/index.ts";
+import { compileSelector, type LabelSelector, type ObjectKey } from "../../../kube/core/index.ts";
 import {
   type Cache,
   type Change,
@@ -133,12 +133,12 @@ class SidecarPods implements OwnedPods {
     this.#followed.delete(key);
   }
 
-  writeBack({ key }: { readonly key: string }, pod: Pod): void {
+  writeBack(pod: Pod, key: ObjectKey): void {
     for (const pods of this.#followed.get(key)?.held ?? []) pods.writeBack(pod);
   }
 
   /** Nothing that a SidecarSet writes ends a pod: its watch says when one is gone. */
-  remove(): void {}
+  removed(): void {}
 
   subscribe(changed: Parameters<OwnedPods["subscribe"]>[0]): void {
     this.#listeners.push(changed);

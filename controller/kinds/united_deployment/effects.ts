@@ -80,7 +80,7 @@ function revisionEffects(
       type: "create",
       body: unitedRevisionBody(object, update),
       texts: { data: update.data },
-      orExisting: true,
+      existing: "any",
       failed,
     });
   } else if (write === "renumber" && update.stored !== undefined) {
@@ -127,7 +127,7 @@ function creationOf(
     ...target(type, { namespace, name: generateName + randomId(random) }),
     type: "create",
     body: { metadata: { generateName, labels, annotations, ownerReferences }, spec },
-    owned: true,
+    existing: "own",
     failed: failedUpdate(type, subset.name, "{error}"),
   };
 }

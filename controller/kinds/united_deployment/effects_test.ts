@@ -46,9 +46,9 @@ t.test("a revision goes before what is made of it, deletions before creations", 
     /^slow start: create StatefulSet web-c-.....?, create StatefulSet web-d-.....?$/,
     /^slow start: patch StatefulSet web-b-/,
   ]);
-  t.match(effects[0], { texts: { data: revision?.update.data }, orExisting: true, priority: "high" });
+  t.match(effects[0], { texts: { data: revision?.update.data }, existing: "any", priority: "high" });
   t.match(effects[1], { cascade: true, uid: /^uid-web-a-/ });
-  t.match(effects[3], { writes: [{ owned: true, body: { metadata: { generateName: "web-c-" } } }, {}] });
+  t.match(effects[3], { writes: [{ existing: "own", body: { metadata: { generateName: "web-c-" } } }, {}] });
   const body = { metadata: { uid: /^uid-web-b/, resourceVersion: "" }, spec: { template: {} } };
   t.match(effects[4], { writes: [{ patch: { type: "merge", body } }] });
 });

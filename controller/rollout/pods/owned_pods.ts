@@ -1,20 +1,15 @@
 /** The pods of one kind's objects as its plans see them: where answers of writes go, and who hears of changes. */
+import type { ObjectKey } from "../../../kube/core/index.ts";
 import { type Cache, type Pod, sidesOf } from "../../../kube/index.ts";
 import { type OwnerKey, ownerKey } from "../../plan/owners.ts";
-
-/** Whose pods they are. */
-interface PodOwner {
-  readonly key: string;
-  readonly uid: string;
-}
 
 type PodChanged = (owner: OwnerKey, before: Pod | undefined, after: Pod | undefined) => void;
 
 export interface OwnedPods {
-  /** What a write returned. */
-  writeBack(owner: PodOwner, pod: Pod): void;
+  /** What a write returned; `key` is that of the object. */
+  writeBack(pod: Pod, key: ObjectKey): void;
   /** The pod of this key and UID is gone. */
-  remove(owner: PodOwner, key: string, uid: string): void;
+  removed(podKey: ObjectKey, uid: string): void;
   /** `changed` hears of every change from now on, once for each owner of the pod. */
   subscribe(changed: PodChanged): void;
 }
@@ -22,8 +17,8 @@ export interface OwnedPods {
 /** Pods by their controller. */
 export function controlledPods(pods: Cache<Pod>): OwnedPods {
   return {
-    writeBack: (_, pod) => void pods.writeBack(pod),
-    remove: (_, key, uid) => void pods.remove(key, uid),
+    writeBack: (pod) => void pods.writeBack(pod),
+    removed: (podKey, uid) => void pods.remove(podKey, uid),
     subscribe: (changed) =>
       pods.subscribe((change) => {
         const { before, after } = sidesOf(change);

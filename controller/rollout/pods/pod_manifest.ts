@@ -3,6 +3,7 @@
 import { apiVersionOf, kinds, type PersistentVolumeClaim, type PodTemplate } from "../../../crds/index.ts";
 import type { ObjectMeta, OwnerReference } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
+import type { ObjectBody } from "../../plan/effects.ts";
 import { CREATING } from "../writes/pending_pods.ts";
 
 const ID_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
@@ -60,7 +61,7 @@ export function claimBody(
   namespace: string,
   labels: Readonly<Record<string, string>>,
   owner: OwnerReference | undefined,
-): object {
+): ObjectBody {
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",

@@ -1,5 +1,6 @@
-/** What a plan decides, as data. The shell in perform.ts carries it out; nothing here does I/O. */
+/** What a plan decides, as data. Its effects: rollout_write.ts. */
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
+import type { ObjectBody } from "../../plan/effects.ts";
 import type { PodWrite } from "../in_place/update.ts";
 
 export interface ObjectEvent {
@@ -25,7 +26,7 @@ export interface FailureMessage {
 
 export interface NewClaim {
   name: string;
-  body: object;
+  body: ObjectBody;
   succeeded?: ObjectEvent;
   failed?: FailureMessage;
 }
@@ -34,7 +35,7 @@ export type Action =
   | {
       type: "create pod";
       name: string;
-      body: object;
+      body: ObjectBody;
       /** The pod as it will be seen right after its creation. */
       after: Pod;
       /** Claims to create before it; existing ones are skipped. */
@@ -71,31 +72,29 @@ export type Action =
       failed?: FailureMessage;
     }
   | { type: "delete claim"; claim: PersistentVolumeClaim }
-  | { type: "create revision"; name: string; body: object; data: string }
+  | { type: "create revision"; name: string; body: ObjectBody; data: string }
   | { type: "patch revision"; revision: ControllerRevision; body: object }
   | { type: "delete revision"; revision: ControllerRevision }
   /** Merge patch of the workload's own spec. */
-  | { type: "patch workload"; body: object }
+  | { type: "patch workload"; body: ObjectBody }
   /** The workload is over and has outlived its time. */
   | { type: "delete workload" }
+  /** Custom objects that workloads make: only image pull jobs so far. */
   | {
       type: "create object";
-      resource: CreatedResource;
+      resource: "imagepulljobs";
       name: string;
-      body: object;
+      body: ObjectBody;
       succeeded?: ObjectEvent;
       failed?: FailureMessage;
     }
-  | { type: "delete object"; resource: CreatedResource; name: string; uid: string }
+  | { type: "delete object"; resource: "imagepulljobs"; name: string; uid: string }
   | { type: "event"; event: ObjectEvent };
 
 export type RevisionAction = Extract<
   Action,
   { type: "create revision" | "patch revision" | "delete revision" }
 >;
-
-/** Custom objects that workloads make: only image pull jobs so far. */
-export type CreatedResource = "imagepulljobs";
 
 /** A reason why a rollout does not go on, for people and for `refit why`. */
 export interface Waiting {

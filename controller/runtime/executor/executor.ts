@@ -21,13 +21,15 @@ import type {
   BackgroundEffect,
   Effect,
   EventEffect,
+  SpendBudgetEffect,
   WriteEffect,
   WriteOutcome,
   WritesEffect,
 } from "../../plan/effects.ts";
 import { type OwnerScope, scopeOf } from "../../plan/owners.ts";
+import type { DisruptionGuard } from "../admission/pod_admission.ts";
 import { Backoff } from "./backoff.ts";
-import { failureOf } from "./failure.ts";
+import { BudgetRefusal, failureIn, failureOf } from "./failure.ts";
 import { slowStart } from "./slow_start.ts";
 import type { Writable } from "./writable.ts";
 
@@ -41,6 +43,7 @@ interface ExecutorDeps {
   readonly recorder: EventRecorder;
   readonly queue: Pick<WorkQueue, "add" | "addAfter">;
   readonly options: { readonly baseDelayMs: number; readonly maxDelayMs: number };
+  readonly mayDisrupt?: DisruptionGuard | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -91,7 +94,11 @@ export class Executor {
   }
 
   /** Rejects with the first failure that ends the pass. `outcomes` gets every write that has an `id`. */
-  async carryOut(subject: PlanSubject, effect: Effect, outcomes: Map<string, WriteOutcome>): Promise<void> {
+  async carryOut(
+    subject: PlanSubject,
+    effect: Effect | SpendBudgetEffect,
+    outcomes: Map<string, WriteOutcome>,
+  ): Promise<void> {
     switch (effect.type) {
       case "event":
         return this.#record(subject, effect);
@@ -101,6 +108,8 @@ export class Executor {
         return this.#attempt(subject, effect, outcomes);
       case "background":
         return this.#begin(subject, effect);
+      case "spend budget":
+        return this.reported(subject, effect, () => this.#spendBudget(effect));
       default:
         return this.#write(subject, effect, outcomes);
     }
@@ -123,12 +132,10 @@ export class Executor {
       if (id !== undefined) outcomes.set(id, {});
       if (succeeded !== undefined) this.#record(subject, succeeded);
     } catch (error) {
-      const failure = failureOf(error);
-      const isIgnored = failure === "race" && whenRaced(effect) === "ignore";
-      if (id !== undefined) outcomes.set(id, isIgnored ? {} : { error });
-      if (isIgnored) return;
-      if (failure === "refused" && failed !== undefined)
-        this.#record(subject, withText(failed, "{error}", messageOf(error)));
+      const failure = failureIn(effect, error);
+      if (id !== undefined) outcomes.set(id, failure === "done" ? {} : { error });
+      if (failure === "done") return;
+      if (failure === "refused") this.#recordFailure(subject, failed, error);
       if (effect.tolerated === true && failure !== "aborted") return;
       throw error;
     }
@@ -195,19 +202,33 @@ export class Executor {
     this.#inBackground.set(uid, ended);
   }
 
+  async #spendBudget({ pod }: SpendBudgetEffect): Promise<void> {
+    if ((await this.#deps.mayDisrupt?.(pod)) === false) throw new BudgetRefusal(pod.name);
+  }
+
+  /** Records the event that the effect has for a refusal. */
+  protected async reported<R>(
+    subject: PlanSubject,
+    { failed }: Pick<WriteEffect, "failed">,
+    run: () => Promise<R>,
+  ): Promise<R> {
+    try {
+      return await run();
+    } catch (error) {
+      if (failureOf(error) === "refused") this.#recordFailure(subject, failed, error);
+      throw error;
+    }
+  }
+
+  #recordFailure(subject: PlanSubject, failed: EventEffect | undefined, error: unknown): void {
+    if (failed !== undefined) this.#record(subject, withText(failed, "{error}", messageOf(error)));
+  }
+
   #record({ about }: PlanSubject, effect: EventEffect): void {
     const target = effect.about ?? about;
     const { type, reason, message } = effect.event;
     if (target !== undefined) this.#deps.recorder.event(target, type, reason, message);
   }
-}
-
-/** A deletion has reached its aim when the object is gone, or is another one of the name. */
-function whenRaced({
-  type,
-  whenRaced = type === "delete" ? "ignore" : "retry",
-}: WriteEffect): "retry" | "ignore" {
-  return whenRaced;
 }
 
 function answersTo(codes: readonly KubeErrorCode[], refusal: unknown): boolean {

@@ -5,7 +5,9 @@ import { sharedDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import type { Effect, EventEffect, WriteEffect } from "../../plan/effects.ts";
+import type { DisruptionGuard } from "../admission/pod_admission.ts";
 import { Executor, type PlanSubject } from "./executor.ts";
+import { failureOf } from "./failure.ts";
 import { writable } from "./writable.ts";
 
 const about = {
@@ -28,15 +30,16 @@ function podNamed(name: string, controller?: string): Pod {
   return podResource.codec.decode(Buffer.from(text), "application/json");
 }
 
-/** `refusals`: the code by the name of the object. `stored`: UID of the controller of the object that exists already. */
-function scene(refusals: Readonly<Record<string, KubeErrorCode>> = {}, stored = "somebody else") {
+/** `refusals`: the code, or the error, by the name of the object. `stored`: UID of the controller of the object that exists already. */
+function scene(refusals: Readonly<Record<string, KubeErrorCode | KubeError>> = {}, stored = "somebody else") {
   const sent: string[] = [];
   const bodies: (object | string)[] = [];
   const held: string[] = [];
   const clock = testClock();
   const refuse = (name: string): void => {
-    const code = refusals[name];
-    if (code !== undefined) throw new KubeError(code, `${code} it is`);
+    const refusal = refusals[name];
+    if (typeof refusal === "string") throw new KubeError(refusal, `${refusal} it is`);
+    if (refusal !== undefined) throw refusal;
   };
   const client = {
     ...fakeServer().client,
@@ -75,6 +78,8 @@ function scene(refusals: Readonly<Record<string, KubeErrorCode>> = {}, stored = 
     queue: deps.queue,
     clock,
     executor,
+    executorWith: (more: { readonly mayDisrupt: DisruptionGuard | undefined }) =>
+      new Executor({ ...deps, ...more }, { pods }),
     outcomes,
     /** The code of what ended the pass. */
     async run(effects: readonly Effect[]): Promise<string | undefined> {
@@ -157,6 +162,41 @@ t.test("a refusal ends the pass and is told with what the server said", async (t
   }
 });
 
+t.test("a race that is to be reported is a refusal", async (t) => {
+  for (const type of writes) {
+    for (const code of races) {
+      const { run, events } = scene({ p: code });
+      t.equal(await run([writeOf(type, "p", { whenRaced: "report" }), say("Next")]), code);
+      t.same(events, [`Normal Failed no: ${code} it is`], `${type} ${code}`);
+    }
+  }
+});
+
+t.test(
+  "what needs a budget goes on only if all budgets allow it, and is told when they cannot be asked",
+  async (t) => {
+    const effects = (pod: Pod) =>
+      [{ type: "spend budget", pod, failed: say("Failed", "no: {error}") }, say("Next")] as const;
+    for (const [answer, ended, told] of [
+      [async () => true, undefined, ["Normal Next m"]],
+      [async () => false, "wait", []],
+      [() => Promise.reject(new KubeError("Forbidden", "not you")), "refused", ["Normal Failed no: not you"]],
+      [undefined, undefined, ["Normal Next m"]],
+    ] as const) {
+      const { executorWith, events, outcomes } = scene();
+      const executor = executorWith({ mayDisrupt: answer });
+      let failure: string | undefined;
+      try {
+        for (const effect of effects(podNamed("p"))) await executor.carryOut(subject, effect, outcomes);
+      } catch (error) {
+        failure = failureOf(error);
+      }
+      t.equal(failure, ended);
+      t.same(events, told);
+    }
+  },
+);
+
 t.test("a failure that is tolerated is told to the reconciler, and the pass goes on", async (t) => {
   for (const code of [...races, ...refusals]) {
     const { run, events, outcomes } = scene({ p: code });
@@ -178,7 +218,7 @@ t.test("what is aborted is not told", async (t) => {
 t.test(
   "a creation whose answer was lost is taken for done if the object has the owner, and only then",
   async (t) => {
-    const create: WriteEffect = { ...writeOf("create", "p"), type: "create", body: {}, owned: true };
+    const create: WriteEffect = { ...writeOf("create", "p"), type: "create", body: {}, existing: "own" };
     const mine = scene({ p: "AlreadyExists" }, "o");
     t.equal(await mine.run([create]), undefined);
     t.same(mine.held, ["p for d/owner"]);
@@ -191,10 +231,44 @@ t.test(
 t.test("a creation may take what exists already, whoever controls it", async (t) => {
   for (const code of ["AlreadyExists", "Forbidden"] as const) {
     const { run, held } = scene({ p: code });
-    const create: WriteEffect = { ...quiet("create", "p"), type: "create", body: {}, orExisting: true };
+    const create: WriteEffect = { ...quiet("create", "p"), type: "create", body: {}, existing: "any" };
     const isThere = code === "AlreadyExists";
     t.equal(await run([create]), isThere ? undefined : code);
     t.same(held, isThere ? ["p for d/owner"] : []);
+  }
+});
+
+t.test("what exists already is asked about only after the answers that leave it open", async (t) => {
+  const lost = new KubeError("Network", "no answer", { ambiguous: true });
+  const there = new KubeError("AlreadyExists", "there");
+  const going = new KubeError("AlreadyExists", "it is being deleted");
+  for (const [existing, error, stored, ended] of [
+    [undefined, lost, "o", "Network"],
+    [undefined, there, "o", "AlreadyExists"],
+    ["own", lost, "o", "taken"],
+    ["own", there, "o", "taken"],
+    ["own", lost, "other", "Network"],
+    ["own if lost", lost, "o", "taken"],
+    ["own if lost", lost, "other", "Network"],
+    ["own if lost", there, "o", "AlreadyExists"],
+    ["any", lost, "other", "taken"],
+    ["any", there, "other", "taken"],
+    ["unread", lost, "o", "Network"],
+    ["unread", there, "other", "passed over"],
+    ["unread", going, "other", "AlreadyExists"],
+  ] as const) {
+    const { run, events, held } = scene({ p: error }, stored);
+    const create = {
+      ...writeOf("create", "p"),
+      type: "create",
+      body: {},
+      ...(existing && { existing }),
+    } as const;
+    const what = `${existing} ${error.message} ${stored}`;
+    const isDone = ended === "taken" || ended === "passed over";
+    t.equal(await run([create]), isDone ? undefined : ended, what);
+    t.same(held, ended === "taken" ? ["p for d/owner"] : [], what);
+    t.same(events.includes("Normal Done m"), ended === "taken", what);
   }
 });
 

@@ -1,18 +1,20 @@
 /** Writes the object of a plan itself; answers go into its cache before anything else. No policy lives here. */
 import { type ObjectMeta, refOf } from "../../../kube/core/index.ts";
-import type { PatchOptions } from "../../../kube/index.ts";
+import type { PatchOptions, WriteOptions } from "../../../kube/index.ts";
 import type { ObjectBody, ObjectEffect, StatusPatch } from "../../plan/effects.ts";
 import { scopeOf } from "../../plan/owners.ts";
 import { groupVersionOf } from "../../plan/resources.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Reconciler, Result, StatusObject } from "../reconciler.ts";
 
-interface Written<T> {
+export interface Written<T> {
   /** The object as it is after the effect; undefined: it is gone. */
   readonly object: T | undefined;
   /** What takes the place of the effects that follow; absent: they stay. */
   readonly rest?: NonNullable<Result["effects"]>;
 }
+
+type Settings = Pick<ObjectEffect, "priority">;
 
 interface Renewed {
   readonly resourceVersion: string;
@@ -30,7 +32,7 @@ export class OwnObject<T extends StatusObject> {
   }
 
   async write(key: string, object: T | undefined, effect: ObjectEffect): Promise<Written<T>> {
-    if (effect.type === "create object") return { object: await this.#create(key, effect.body) };
+    if (effect.type === "create object") return { object: await this.#create(key, effect) };
     if (object === undefined) return { object };
     const { metadata } = object;
     switch (effect.type) {
@@ -45,23 +47,25 @@ export class OwnObject<T extends StatusObject> {
         const finalizers = effect.type === "add finalizer" ? [...others, effect.finalizer] : others;
         if (finalizers.length === before.length) return { object };
         // A list is replaced as a whole: only the one that was read may be.
-        return { object: await this.#patch(key, metadata, { metadata: { finalizers } }, { exact: true }) };
+        const exact = { ...effect, exact: true };
+        return { object: await this.#patch(key, metadata, { metadata: { finalizers } }, exact) };
       }
       case "delete object":
-        return { object: await this.#delete(key, metadata) };
+        return { object: await this.#delete(key, metadata, effect) };
       case "confirm object":
-        return (await this.#exists(key, metadata)) ? { object } : { object, rest: [] };
+        return (await this.#exists(key, metadata, effect)) ? { object } : { object, rest: [] };
     }
   }
 
   /** Asks the server itself: the cache may not know yet that the object is gone. */
-  async #exists(key: string, { uid = "" }: ObjectMeta): Promise<boolean> {
+  async #exists(key: string, { uid = "" }: ObjectMeta, effect: Settings): Promise<boolean> {
     const { client, resource } = this.#deps;
-    const { metadata } = await client.get(resource, refOf(key), this.#options(uid));
+    const { metadata } = await client.get(resource, refOf(key), this.#options(uid, effect));
     return metadata.uid === uid && metadata.deletionTimestamp === undefined;
   }
 
-  async #create(key: string, { metadata, ...rest }: ObjectBody): Promise<T> {
+  async #create(key: string, effect: Settings & { readonly body: ObjectBody }): Promise<T> {
+    const { metadata, ...rest } = effect.body;
     const { writesFor, resource, objects } = this.#deps;
     const ref = refOf(key);
     const body = {
@@ -70,7 +74,8 @@ export class OwnObject<T extends StatusObject> {
       metadata: { ...ref, ...metadata },
       ...rest,
     };
-    const created = await writesFor(scopeOf(key)).create(resource, ref.namespace, body, this.#options(key));
+    const options = this.#options(key, effect);
+    const created = await writesFor(scopeOf(key)).create(resource, ref.namespace, body, options);
     objects.writeBack(created);
     return created;
   }
@@ -79,12 +84,12 @@ export class OwnObject<T extends StatusObject> {
     key: string,
     { uid = "", resourceVersion }: ObjectMeta,
     { metadata, ...rest }: ObjectBody,
-    { exact = false }: { readonly exact?: boolean },
+    effect: Settings & { readonly exact?: boolean },
     more: Pick<PatchOptions, "subresource" | "bodyWhenSent"> = {},
   ): Promise<T> {
     const { writesFor, resource, objects } = this.#deps;
-    const body = { metadata: { uid, ...(exact ? { resourceVersion } : {}), ...metadata }, ...rest };
-    const options = { ...this.#options(uid), ...more };
+    const body = { metadata: { uid, ...(effect.exact ? { resourceVersion } : {}), ...metadata }, ...rest };
+    const options = { ...this.#options(uid, effect), ...more };
     const patched = await writesFor(scopeOf(key)).patch(
       resource,
       refOf(key),
@@ -127,18 +132,35 @@ export class OwnObject<T extends StatusObject> {
     return { resourceVersion, status: patch.status, rest: effects.slice(index + 1) };
   }
 
-  async #delete(key: string, { uid = "" }: ObjectMeta): Promise<T | undefined> {
+  async #delete(key: string, { uid = "" }: ObjectMeta, effect: Settings): Promise<T | undefined> {
     const { writesFor, resource, objects } = this.#deps;
-    const options = { ...this.#options(uid), uid, propagationPolicy: "Background" } as const;
+    const options = { ...this.#options(uid, effect), uid, propagationPolicy: "Background" } as const;
     const left = await writesFor(scopeOf(key)).delete(resource, refOf(key), options);
     if (left === undefined) objects.remove(key, uid);
     else objects.writeBack(left);
     return left;
   }
 
-  #options(flow: string): { flow: string; signal: AbortSignal } {
-    return { flow: this.#reconciler.flow ?? flow, signal: this.#deps.signal };
+  #options(flow: string, { priority }: Settings): WriteOptions {
+    const options = { flow: this.#reconciler.flow ?? flow, signal: this.#deps.signal };
+    return priority === undefined ? options : { ...options, priority };
   }
+}
+
+const objectEffects: ReadonlySet<string> = new Set<ObjectEffect["type"]>([
+  "create object",
+  "patch object",
+  "patch status",
+  "add finalizer",
+  "remove finalizer",
+  "delete object",
+  "confirm object",
+]);
+
+export function isAboutObject<E extends { readonly type: string }>(
+  effect: E | ObjectEffect,
+): effect is ObjectEffect {
+  return objectEffects.has(effect.type);
 }
 
 function isStatusPatch(effect: object): effect is StatusPatch {

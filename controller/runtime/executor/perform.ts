@@ -1,39 +1,54 @@
 /**
- * Carries out what plans decide. Writes run in the background through the client's window; until one is
- * answered, plans see its object as it will be, and its answer goes into the cache before anything else.
- * No policy lives here. docs/architecture.md: "How a change flows".
+ * The lanes of rollouts: when each write is begun, which exclude each other, and how plans see the pods until the answers are
+ * there. The executor carries them out in the background. No policy lives here. docs/architecture.md: "How a change flows".
  */
-
-import type { Clock, Pod } from "../../../kube/index.ts";
+import { messageOf, severityOf } from "../../../kube/index.ts";
+import type { WriteOutcome } from "../../plan/effects.ts";
 import { type OwnerKey, ownerKeyOf } from "../../plan/owners.ts";
 import { Departures } from "../../rollout/order/departures.ts";
-import { isReady } from "../../rollout/pods/pod_state.ts";
+import type { OwnedPods } from "../../rollout/pods/owned_pods.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
-import { CREATING, PendingPods } from "../../rollout/writes/pending_pods.ts";
-import { Backoff } from "./backoff.ts";
-import { OtherWriter } from "./other_writer.ts";
+import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import {
-  begins,
-  type CreatePod,
-  type DeletePod,
-  type Ended,
-  type Failures,
-  type Owner,
-  type PatchPod,
-  PodWriter,
-  type WriterDeps,
-} from "./pod_writer.ts";
+  CREATION,
+  eventEffect,
+  type FailingPart,
+  type OtherWrite,
+  type PodWrite,
+  type RolloutEffect,
+  rolloutWriteOf,
+} from "../../rollout/writes/rollout_write.ts";
+import type { KindDeps } from "../kind.ts";
+import type { StatusObject } from "../reconciler.ts";
+import { Backoff } from "./backoff.ts";
+import type { Writables } from "./executor.ts";
+import { failureIn } from "./failure.ts";
+import { KindExecutor } from "./kind_executor.ts";
+import type { Written } from "./own_object.ts";
 
-interface PerformerDeps extends WriterDeps {
+/** The workload whose plan is carried out. */
+export interface Owner {
+  readonly key: string;
+  /** Of what is made for it. */
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+interface PerformerSettings {
+  /** What effects may write beside the workload. */
+  readonly writes: Writables;
+  readonly pods: Pick<OwnedPods, "subscribe">;
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
   requeue(owner: Owner, afterMs: number): void;
   /** What the rest of the plan waited for is there: plan again at once. */
   unblocked(owner: Owner): void;
-  clock: Clock;
-  /** Backoff of a write that failed: base · 2^(failures − 1), at most max. Milliseconds. */
-  baseDelayMs: number;
-  maxDelayMs: number;
 }
+
+/** What keeps a workload from being scaled or updated, in the words of its conditions. */
+export type Failures = { [Part in FailingPart]?: string };
+
+/** How a write ended. `wait`: somebody's budget has to be asked again. A failure has been reported. */
+type Ended = "done" | "wait" | { readonly error: unknown };
 
 /** Pod writes of one workload that are handed to the client at once: as many as its window may ever hold. */
 const OUTSTANDING = 64;
@@ -42,58 +57,55 @@ const PROBING_LIMIT = 32;
 /** How soon a budget that refused is asked again (spec protection, rule 22). */
 const BUDGET_MS = 1000;
 
-interface InFlight {
-  owner: Owner;
-  /** Of the workload, as it was when the latest actions were decided. */
-  generation: number;
-  pods: PendingPods;
+interface InFlight<T> {
+  readonly owner: Owner;
+  /** As it was when the latest actions were decided. */
+  object: T;
+  readonly pods: PendingPods;
   /** Those of `pods` whose write was begun. */
-  begun: Set<string>;
-  /** Patches and deletions of pods that wait for their turn. What brings pods back does not wait for the others. */
-  finishing: Line;
-  beginning: Line;
-  departures: Departures;
+  readonly begun: Set<string>;
+  /** What brings pods back does not wait for what takes them out. */
+  readonly finishing: Line;
+  readonly beginning: Line;
+  readonly departures: Departures;
   /** Creations wait in lines of their own: the first pods become ready while the last ones are still to be created. */
-  creations: Set<CreationLine>;
-  /** Names of claims, revisions and objects with a write in flight; `workload` for the owner itself. */
-  others: Set<string>;
-  failures: Failures;
+  readonly creations: Set<CreationLine>;
+  /** Ids of writes of something else that are in flight. */
+  readonly others: Set<string>;
+  readonly failures: Failures;
   /** Of writes. */
-  backoff: Backoff;
+  readonly backoff: Backoff;
 }
 
 /** Writes that wait, from `turn` on, and how many are under way. */
 interface Line {
-  writes: PodWrite[];
+  writes: QueuedWrite[];
   turn: number;
   underWay: number;
 }
 
-interface PodWrite {
-  readonly pod: Pod;
-  /** The pod is in service, and no longer after this: `departures` say when it may go. */
-  readonly leaves: boolean;
-  write(): Promise<void>;
+interface QueuedWrite {
+  readonly write: PodWrite;
+  /** Monotonic milliseconds. */
+  readonly queuedAt: number;
 }
-
-type Work = () => Promise<Ended>;
 
 interface CreationLine {
   withdrawn: boolean;
 }
 
-export class Performer {
-  readonly #deps: PerformerDeps;
-  readonly #pods: PodWriter;
-  readonly #others: OtherWriter;
-  readonly #owners = new Map<OwnerKey, InFlight>();
-  readonly #running = new Set<Promise<void>>();
+export class Performer<T extends StatusObject = StatusObject> {
+  readonly #deps: KindDeps<T>;
+  readonly #settings: PerformerSettings;
+  readonly #executor: KindExecutor<T>;
+  readonly #owners = new Map<OwnerKey, InFlight<T>>();
+  readonly #running = new Set<Promise<unknown>>();
 
-  constructor(deps: PerformerDeps) {
+  constructor(deps: KindDeps<T>, settings: PerformerSettings) {
     this.#deps = deps;
-    this.#pods = new PodWriter(deps);
-    this.#others = new OtherWriter(deps, this.#pods);
-    deps.pods.subscribe((owner, before, after) => {
+    this.#settings = settings;
+    this.#executor = new KindExecutor(deps, settings);
+    settings.pods.subscribe((owner, before, after) => {
       const uid = (after ?? before)?.uid ?? "";
       const flight = this.#owners.get(owner);
       if (flight?.departures.see(uid, after)) this.#advance(flight, flight.beginning);
@@ -118,15 +130,17 @@ export class Performer {
    * To be called before each plan. What was decided for another generation and not begun yet is withdrawn: a pause, a
    * smaller scale or another template holds from now on, however long the line was.
    */
-  observe(owner: OwnerKey, generation: number): void {
+  observe(owner: OwnerKey, object: T): void {
     const flight = this.#owners.get(owner);
-    if (flight === undefined || flight.generation === generation) return;
-    flight.generation = generation;
+    if (flight === undefined) return;
+    const { generation } = flight.object.metadata;
+    flight.object = object;
+    if (generation === object.metadata.generation) return;
     flight.departures.restart();
     this.#withdraw(flight);
   }
 
-  #withdraw(flight: InFlight): void {
+  #withdraw(flight: InFlight<T>): void {
     for (const pod of flight.pods.keys()) if (!flight.begun.has(pod)) flight.pods.delete(pod);
     for (const line of [flight.finishing, flight.beginning]) emptied(line);
     for (const line of flight.creations) line.withdrawn = true;
@@ -145,62 +159,45 @@ export class Performer {
   }
 
   /** Starts every action that is neither in flight nor held by the backoff of an earlier failure; returns at once. */
-  perform(owner: Owner, generation: number, actions: readonly Action[]): void {
+  perform(owner: Owner, object: T, actions: readonly Action[]): void {
     // Of thousands of workloads most are at rest, and nothing is held of them.
     if (actions.length === 0 && !this.#owners.has(ownerKeyOf(owner))) return;
-    const flight = this.#flight(owner, generation);
+    const flight = this.#flight(owner, object);
     this.#advance(flight, flight.beginning);
-    const creations: CreatePod[] = [];
+    const creations: PodWrite[] = [];
     for (const action of actions) {
       if (action.type === "event") {
-        this.#deps.record(owner, action.event);
+        this.#run(owner, () => this.#carryOut(flight, eventEffect(action.event)));
         continue;
       }
-      const id = idOf(action);
-      if (flight.others.has(id) || this.#held(owner, flight, id)) continue;
-      if (action.type === "create pod") creations.push(action);
-      else this.#start(owner, flight, id, action);
+      const write = rolloutWriteOf(owner.namespace, action);
+      if (flight.others.has(write.id) || this.#held(flight, write.id)) continue;
+      if (write.lane === "at once") this.#start(flight, write);
+      else if (write.lane === "create") creations.push(write);
+      else this.#queue(flight, write);
     }
     if (creations.length === 0) return;
-    for (const action of creations) flight.pods.set(`${CREATING}${action.name}`, action.after);
-    this.#run(owner, async () =>
-      this.#finish(owner, flight, CREATION, await this.#createPods(owner, flight, creations)),
-    );
+    for (const { slot, after } of creations) flight.pods.set(slot, after);
+    this.#run(owner, async () => this.#finish(flight, CREATION, await this.#create(flight, creations)));
   }
 
-  #start(owner: Owner, flight: InFlight, id: string, action: Exclude<Started, CreatePod>): void {
-    if (action.type === "patch pod") {
-      flight.pods.set(action.pod.uid, action.write.after);
-      this.#queue(flight, id, action, () => this.#pods.patch(owner, flight.failures, action));
-    } else if (action.type === "delete pod") {
-      flight.pods.set(action.pod.uid, { ...action.pod, deletionAt: action.pod.deletionAt ?? 0 });
-      this.#queue(flight, id, action, () => this.#pods.delete(owner, flight.failures, action));
-    } else {
-      flight.others.add(id);
-      this.#run(owner, async () => {
-        const work = this.#others.write(owner, flight.failures, action);
-        this.#finish(owner, flight, id, await work.finally(() => flight.others.delete(id)));
-      });
-    }
+  #start(flight: InFlight<T>, write: OtherWrite): void {
+    const { owner, others } = flight;
+    others.add(write.id);
+    this.#run(owner, async () => {
+      const ended = await this.#write(flight, write).finally(() => others.delete(write.id));
+      this.#finish(flight, write.id, ended, write.blocks);
+    });
   }
 
-  #queue(flight: InFlight, id: string, action: PatchPod | DeletePod, work: Work): void {
-    const { owner, departures } = flight;
-    const { clock } = this.#deps;
-    const { pod } = action;
-    const line = begins(action) ? flight.beginning : flight.finishing;
-    const queuedAt = clock.monotonic();
-    const write = async () => {
-      this.#finish(owner, flight, id, await this.#begun(flight, pod.uid, work));
-      if (line === flight.finishing) departures.written(pod.uid, clock.monotonic() - queuedAt);
-    };
-    // A deleted pod does not come back: its budget alone bounds how many go.
-    const leaves = line === flight.beginning && action.type === "patch pod" && isReady(pod);
-    line.writes.push({ pod, leaves, write });
+  #queue(flight: InFlight<T>, write: PodWrite): void {
+    flight.pods.set(write.slot, write.after);
+    const line = write.lane === "begin" ? flight.beginning : flight.finishing;
+    line.writes.push({ write, queuedAt: this.#deps.clock.monotonic() });
     this.#advance(flight, line);
   }
 
-  #advance(flight: InFlight, line: Line): void {
+  #advance(flight: InFlight<T>, line: Line): void {
     const { owner, departures } = flight;
     while (line.underWay < OUTSTANDING) {
       const next = line.writes[line.turn];
@@ -208,99 +205,140 @@ export class Performer {
         emptied(line);
         return;
       }
-      if (next.leaves && !departures.mayBegin()) {
+      const { leaves, slot, after } = next.write;
+      if (leaves && !departures.mayBegin()) {
         const { untilLateMs } = departures;
-        if (untilLateMs !== undefined) this.#deps.requeue(owner, untilLateMs);
+        if (untilLateMs !== undefined) this.#settings.requeue(owner, untilLateMs);
         return;
       }
       line.turn++;
       line.underWay++;
-      if (next.leaves) departures.begin(next.pod);
+      if (leaves) departures.begin(after);
       this.#run(owner, async () => {
         try {
-          await next.write();
+          await this.#writeQueued(flight, next);
         } finally {
           line.underWay--;
-          departures.ended(next.pod.uid);
+          departures.ended(slot);
           this.#advance(flight, line);
         }
       });
     }
   }
 
+  async #writeQueued(flight: InFlight<T>, { write, queuedAt }: QueuedWrite): Promise<void> {
+    this.#finish(flight, write.id, await this.#begun(flight, write));
+    if (write.lane === "finish")
+      flight.departures.written(write.slot, this.#deps.clock.monotonic() - queuedAt);
+  }
+
   /** From here on the write may arrive at the server. */
-  async #begun<T>(flight: InFlight, pod: string, work: () => Promise<T>): Promise<T> {
-    flight.begun.add(pod);
+  async #begun(flight: InFlight<T>, write: PodWrite): Promise<Ended> {
+    flight.begun.add(write.slot);
     try {
-      return await work();
+      return await this.#write(flight, write);
     } finally {
-      flight.begun.delete(pod);
-      flight.pods.delete(pod);
+      flight.begun.delete(write.slot);
+      flight.pods.delete(write.slot);
     }
   }
 
-  #held(owner: Owner, flight: InFlight, id: string): boolean {
-    const left = flight.backoff.leftMs(id);
+  async #write(flight: InFlight<T>, write: PodWrite | OtherWrite): Promise<Ended> {
+    for (const effect of write.effects) {
+      try {
+        const { rest } = await this.#carryOut(flight, effect, write.flow);
+        // The workload is gone.
+        if (rest !== undefined) return { error: undefined };
+      } catch (error) {
+        const failure = failureIn(effect, error);
+        if (failure === "wait") return "wait";
+        if (failure === "refused") this.#refused(flight, write, effect, error);
+        return { error };
+      }
+    }
+    if (write.clears !== undefined) delete flight.failures[write.clears];
+    return "done";
+  }
+
+  #carryOut({ owner, object }: InFlight<T>, effect: RolloutEffect, share?: "creations"): Promise<Written<T>> {
+    return this.#executor.carryOutFor(owner.key, object, effect, unobserved, share);
+  }
+
+  #refused(
+    { owner, failures }: InFlight<T>,
+    write: PodWrite | OtherWrite,
+    { condition }: RolloutEffect,
+    error: unknown,
+  ): void {
+    if (condition !== undefined)
+      failures[condition.part] = condition.message.replace("{error}", () => messageOf(error));
+    if (write.logged === undefined) return;
+    const pod = write.lane === "at once" ? {} : { pod: write.after.name };
+    this.#deps.log[severityOf(error)](write.logged, { error, object: owner.key, ...pod });
+  }
+
+  #held({ owner, backoff }: InFlight<T>, id: string): boolean {
+    const left = backoff.leftMs(id);
     if (left <= 0) return false;
-    this.#deps.requeue(owner, left);
+    this.#settings.requeue(owner, left);
     return true;
   }
 
-  #finish(owner: Owner, flight: InFlight, id: string, ended: Ended): void {
+  #finish({ owner, backoff }: InFlight<T>, id: string, ended: Ended, blocks = false): void {
     if (ended === "wait") {
-      flight.backoff.wait(id, BUDGET_MS);
-      this.#deps.requeue(owner, BUDGET_MS);
+      backoff.wait(id, BUDGET_MS);
+      this.#settings.requeue(owner, BUDGET_MS);
       return;
     }
     if (ended === "done") {
-      flight.backoff.forget(id);
-      // Nothing is done to pods before their revision exists.
-      if (id.startsWith(REVISION)) this.#deps.unblocked(owner);
-      else this.#deps.requeue(owner, 0);
+      backoff.forget(id);
+      if (blocks) this.#settings.unblocked(owner);
+      else this.#settings.requeue(owner, 0);
       return;
     }
-    this.#deps.requeue(owner, flight.backoff.failed(id, ended.error));
+    this.#settings.requeue(owner, backoff.failed(id, ended.error));
   }
 
-  #flight(owner: Owner, generation: number): InFlight {
+  #flight(owner: Owner, object: T): InFlight<T> {
     const key = ownerKeyOf(owner);
     let flight = this.#owners.get(key);
     if (flight === undefined) {
+      const { clock, options } = this.#deps;
+      const { baseDelayMs, maxDelayMs } = options;
       flight = {
         owner,
-        generation,
+        object,
         pods: new PendingPods(),
         begun: new Set(),
         finishing: { writes: [], turn: 0, underWay: 0 },
         beginning: { writes: [], turn: 0, underWay: 0 },
-        departures: new Departures(this.#deps.clock),
+        departures: new Departures(clock),
         creations: new Set(),
         others: new Set(),
         failures: {},
-        backoff: new Backoff(this.#deps),
+        backoff: new Backoff({ clock, baseDelayMs, maxDelayMs }),
       };
       this.#owners.set(key, flight);
     }
     return flight;
   }
 
-  #run(owner: Owner, work: () => Promise<void>): void {
+  #run(owner: Owner, work: () => Promise<unknown>): void {
     const running = work().catch((error: unknown) => {
       this.#deps.log.error("an action failed in an unforeseen way", { error, object: owner.key });
-      this.#deps.requeue(owner, this.#deps.baseDelayMs);
+      this.#settings.requeue(owner, this.#deps.options.baseDelayMs);
     });
     const tracked = running.finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
   }
+
   /** Ends as the first creation that is not done. */
-  async #createPods(owner: Owner, flight: InFlight, creations: readonly CreatePod[]): Promise<Ended> {
+  async #create(flight: InFlight<T>, creations: readonly PodWrite[]): Promise<Ended> {
     const line: CreationLine = { withdrawn: false };
     flight.creations.add(line);
     let stopped: Ended | undefined;
-    const create = async (action: CreatePod) => {
-      const created = await this.#begun(flight, `${CREATING}${action.name}`, () =>
-        this.#pods.create(owner, flight.failures, action),
-      );
+    const create = async (write: PodWrite) => {
+      const created = await this.#begun(flight, write);
       if (created !== "done") stopped ??= created;
     };
     let next = 0;
@@ -311,54 +349,24 @@ export class Performer {
     }
     const inTurn = async () => {
       while (stopped === undefined && !line.withdrawn) {
-        const action = creations[next++];
-        if (action === undefined) return;
-        await create(action);
+        const write = creations[next++];
+        if (write === undefined) return;
+        await create(write);
       }
     };
     await Promise.all(Array.from({ length: OUTSTANDING }, inTurn));
     flight.creations.delete(line);
     // Withdrawn ones are no longer there, and may have been decided anew under the same name.
-    if (!line.withdrawn)
-      for (const { name } of creations.slice(next)) flight.pods.delete(`${CREATING}${name}`);
+    if (!line.withdrawn) for (const { slot } of creations.slice(next)) flight.pods.delete(slot);
     return stopped ?? "done";
   }
 }
 
-type Started = Exclude<Action, { type: "event" }>;
-
-const REVISION = "revision/";
-/** Creations share one backoff: what refuses one pod refuses the next. */
-const CREATION = "create pods";
 const nothing = new PendingPods();
+/** No effect of a rollout has an id by which it is asked for. */
+const unobserved = new Map<string, WriteOutcome>();
 
 function emptied(line: Line): void {
   line.writes = [];
   line.turn = 0;
-}
-
-function idOf(action: Started): string {
-  switch (action.type) {
-    case "create pod":
-      return CREATION;
-    case "patch pod":
-    case "delete pod":
-      return `pod/${action.pod.uid}`;
-    case "create claim":
-      return `claim/${action.name}`;
-    case "patch claim":
-    case "delete claim":
-      return `claim/${action.claim.name}`;
-    case "create revision":
-      return `${REVISION}${action.name}`;
-    case "patch revision":
-    case "delete revision":
-      return `${REVISION}${action.revision.name}`;
-    case "patch workload":
-    case "delete workload":
-      return "workload";
-    case "create object":
-    case "delete object":
-      return `${action.resource}/${action.name}`;
-  }
 }

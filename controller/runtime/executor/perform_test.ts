@@ -1,29 +1,8 @@
 import t from "tap";
-import {
-  type Client,
-  type Clock,
-  jsonResource,
-  KubeError,
-  nullLog,
-  type Pod,
-  type Resource,
-  systemClock,
-} from "../../../kube/index.ts";
-import { testClock } from "../../../testkit/kube/fake_clock.ts";
-import { controlledPods } from "../../rollout/pods/owned_pods.ts";
+import { type Client, KubeError, type Pod } from "../../../kube/index.ts";
+import { performerOn, shownAs } from "../../../testkit/controller/performer_scene.ts";
 import { acceptedPod, ownerReference } from "../../rollout/pods/pod_manifest.ts";
-import type { Action, ObjectEvent } from "../../rollout/writes/actions.ts";
-import { sharedCaches } from "../caches.ts";
-import { Performer } from "./perform.ts";
 
-const pullJobs = {
-  group: "apps.kruise.io",
-  version: "v1beta1",
-  plural: "imagepulljobs",
-  kind: "ImagePullJob",
-  namespaced: true,
-};
-const owner = { key: "d/app", name: "app", namespace: "d", uid: "set-1" };
 const metadata = {
   name: "app-1",
   namespace: "d",
@@ -31,91 +10,39 @@ const metadata = {
 };
 const spec = { containers: [{ name: "main", image: "a" }] };
 const pod: Pod = { ...acceptedPod(metadata, spec, 0), uid: "1", resourceVersion: "1" };
-const succeeded: ObjectEvent = { type: "Normal", reason: "SuccessfulDelete", message: "app-1" };
-
-interface Settings {
-  readonly clock?: Clock;
-  readonly maxDelayMs?: number;
-  requeue?(afterMs: number): void;
-}
-
-/** Carries out actions on a server that serves no more than this. */
-function performerOn(
-  served: Partial<Client>,
-  { clock = systemClock, maxDelayMs = 1, requeue }: Settings = {},
-) {
-  const none = () => Promise.reject(new KubeError("MethodNotAllowed", "not served here"));
-  const client: Client = {
-    get: none,
-    list: none,
-    create: none,
-    replace: none,
-    patch: none,
-    delete: none,
-    watch: none,
-    request: none,
-    close: async () => undefined,
-    ...served,
-  };
-  const caches = sharedCaches();
-  const events: ObjectEvent[] = [];
-  const performer = new Performer({
-    client,
-    writerOf: () => client,
-    ...caches,
-    pods: controlledPods(caches.pods),
-    created: { imagepulljobs: jsonResource(pullJobs) },
-    objectCreated: () => undefined,
-    log: nullLog,
-    record: (_owner, event) => events.push(event),
-    patchWorkload: none,
-    deleteWorkload: none,
-    mayAdopt: async () => true,
-    requeue: (_owner, afterMs) => requeue?.(afterMs),
-    unblocked: () => undefined,
-    clock,
-    baseDelayMs: 1,
-    maxDelayMs,
-    signal: new AbortController().signal,
-  });
-  const once = (action: Action) => {
-    performer.perform(owner, 1, [action]);
-    return performer.drained();
-  };
-  return { once, caches, events };
-}
-
-const shownAs = <T>({ codec }: Resource<T>, object: object): T =>
-  codec.decode(new TextEncoder().encode(JSON.stringify(object)), "application/json");
+const succeeded = { type: "Normal", reason: "SuccessfulDelete", message: "app-1" } as const;
+const told = "Normal SuccessfulDelete app-1";
 
 /** Deletes a pod on a server that answers so. */
-function deleter(answer: () => object, settings: Settings = {}) {
+function deleter(answer: () => object, maxDelayMs?: number) {
   const served: Partial<Client> = { delete: async (resource) => shownAs(resource, answer()) };
-  const { once, caches, events } = performerOn(served, settings);
-  caches.pods.upsert(pod);
-  return { once: () => once({ type: "delete pod", pod, claims: [], succeeded }), caches, events };
+  const scene = performerOn(served, maxDelayMs === undefined ? {} : { maxDelayMs });
+  scene.caches.pods.upsert(pod);
+  return { ...scene, once: () => scene.once({ type: "delete pod", pod, claims: [], succeeded }) };
+}
+
+function isEvent(text: string): boolean {
+  return text.startsWith("Normal ") || text.startsWith("Warning ");
 }
 
 /** What the cache holds afterwards, and what was reported. */
 async function deletion(answer: () => object) {
-  const { once, caches, events } = deleter(answer);
+  const { once, caches, happened } = deleter(answer);
   await once();
-  return { held: [...caches.pods.values()], events };
+  return { held: [...caches.pods.values()], events: happened.filter(isEvent) };
 }
 
 /** How long each of so many tries in a row is waited for after this failure of the one before. */
 async function waits(error: KubeError, tries: number): Promise<number[]> {
-  const clock = testClock();
-  const after: number[] = [];
   const answer = () => {
     throw error;
   };
-  const { once } = deleter(answer, { clock, maxDelayMs: 1_000_000, requeue: (ms) => after.push(ms) });
+  const { once, again, clock } = deleter(answer, 1_000_000);
   for (let n = 0; n < tries; n++) {
     await once();
-    await clock.advance(after.at(-1) ?? 0);
+    await clock.advance(again.at(-1) ?? 0);
   }
-  return after;
+  return again;
 }
 
 t.test("a server that was away for an hour is written to within seconds of its return", async (t) => {
@@ -140,8 +67,8 @@ t.test(
       spec,
     };
     const left = { ...shown, metadata: { ...shown.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
-    t.match(await deletion(() => left), { held: [{ uid: "1", resourceVersion: "2" }], events: [succeeded] });
-    t.same(await deletion(() => shown), { held: [], events: [succeeded] });
+    t.match(await deletion(() => left), { held: [{ uid: "1", resourceVersion: "2" }], events: [told] });
+    t.same(await deletion(() => shown), { held: [], events: [told] });
   },
 );
 
@@ -156,7 +83,7 @@ t.test(
   "after a lost answer, what has the name counts as created only if the owner controls it",
   async (t) => {
     const creation = async (ownerReferences: readonly object[]) => {
-      const { once, caches, events } = performerOn({
+      const { once, caches, happened } = performerOn({
         create: async () => {
           throw new KubeError("Network", "the connection broke", { ambiguous: true });
         },
@@ -172,7 +99,7 @@ t.test(
       await once({ type: "create pod", name: "app-1", body, after: pod, claims: [] });
       return {
         held: [...caches.pods.values()].map(({ uid }) => uid),
-        reasons: events.map(({ reason }) => reason),
+        reasons: happened.filter(isEvent).map((event) => event.split(" ")[1]),
       };
     };
     t.same(await creation(metadata.ownerReferences), { held: ["7"], reasons: [] });

@@ -15,8 +15,10 @@ import { groupVersionOf } from "../../plan/resources.ts";
 export interface Holder<T> {
   writeBack?(object: T, key: ObjectKey): void;
   removed?(key: ObjectKey, uid: string, planKey: ObjectKey): void;
-  /** UID of the controller that the object has. Needed for creations of `owned` objects. */
+  /** UID of the controller that the object has. Needed for creations that take only what the object of the plan controls. */
   controllerOf?(object: T): string | undefined;
+  /** Whether the answer to a deletion says that the object is still there. Default: an answer with an object does. */
+  remains?(object: T): boolean;
   /** Where writes may go. Default: the namespace of the object of the plan. */
   readonly scope?: OwnerScope;
 }
@@ -36,10 +38,10 @@ export interface Writable {
   send(effect: WriteEffect, context: WriteContext): Promise<void>;
 }
 
-export function writable<T>(resource: Resource<T>, holder: Holder<T> = {}): Writable {
+export function writable<T>(resource: Resource<T>, holder: Holder<NoInfer<T>> = {}): Writable {
   const create = async (effect: CreateEffect, context: WriteContext): Promise<T> => {
     const { writer, client, options, uid } = context;
-    const { namespace, name, body, owned, orExisting, texts = {} } = effect;
+    const { namespace, name, body, texts, existing } = effect;
     const { metadata, ...rest } = body;
     const whole = {
       apiVersion: groupVersionOf(resource),
@@ -50,10 +52,9 @@ export function writable<T>(resource: Resource<T>, holder: Holder<T> = {}): Writ
     try {
       return await writer.create(resource, namespace, withTexts(whole, texts), options);
     } catch (error) {
-      const mayExist = isKubeError(error, "AlreadyExists") || (isKubeError(error) && error.ambiguous);
-      if ((owned ?? orExisting) !== true || !mayExist) throw error;
+      if (!mayExist(existing, error)) throw error;
       const found = await client.get(resource, refIn(effect), options);
-      if (owned === true && holder.controllerOf?.(found) !== uid) throw error;
+      if (existing !== "any" && holder.controllerOf?.(found) !== uid) throw error;
       return found;
     }
   };
@@ -72,7 +73,7 @@ export function writable<T>(resource: Resource<T>, holder: Holder<T> = {}): Writ
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
         ...(cascade === true ? { propagationPolicy: "Background" as const } : {}),
       });
-      if (left === undefined) removed();
+      if (left === undefined || holder.remains?.(left) === false) removed();
       else holder.writeBack?.(left, key);
     } catch (error) {
       // It is gone, or was replaced by another one of its name.
@@ -94,8 +95,15 @@ function refIn({ namespace, name }: Pick<WriteEffect, "namespace" | "name">): Ob
   return namespace === undefined ? { name } : { namespace, name };
 }
 
+/** Whether an object may have the name, and counts as the created one then. */
+function mayExist(existing: CreateEffect["existing"], error: unknown): boolean {
+  if (existing === undefined || existing === "unread" || !isKubeError(error)) return false;
+  return error.ambiguous || (existing !== "own if lost" && error.code === "AlreadyExists");
+}
+
 /** JSON text goes out byte for byte. */
-function withTexts(body: object, texts: NonNullable<CreateEffect["texts"]>): object | string {
+function withTexts(body: object, texts: CreateEffect["texts"]): object | string {
+  if (texts === undefined) return body;
   const members = Object.entries(texts).map(([name, text]) => `,${JSON.stringify(name)}:${text}`);
-  return members.length === 0 ? body : `${JSON.stringify(body).slice(0, -1)}${members.join("")}}`;
+  return `${JSON.stringify(body).slice(0, -1)}${members.join("")}}`;
 }

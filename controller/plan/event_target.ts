@@ -1,6 +1,6 @@
-import type { ObjectMeta } from "../../../kube/core/index.ts";
-import type { EventTarget, Resource } from "../../../kube/index.ts";
-import { groupVersionOf } from "../../plan/resources.ts";
+import type { ObjectMeta } from "../../kube/core/index.ts";
+import type { EventTarget, Resource } from "../../kube/index.ts";
+import { groupVersionOf } from "./resources.ts";
 
 /** The object of an event, from the metadata of any object. */
 export function eventTarget(
