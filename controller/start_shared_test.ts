@@ -134,6 +134,22 @@ t.test("a leading process has one watch of each resource, and one again when it 
   await controllers.stop(0);
 });
 
+t.test("who begins to lead while a watch of admission is interrupted waits for it", async (t) => {
+  const { server, clock, lead } = startProcess(t);
+  await clock.settle();
+  server.endWatches(new KubeError("Network", "connection reset"));
+  await clock.settle();
+  let works = false;
+  const leading = lead().then((controllers) => {
+    works = true;
+    return controllers;
+  });
+  await clock.settle();
+  t.notOk(works);
+  await clock.advance(5_000);
+  await (await leading).stop(0);
+});
+
 t.test("shards of one process share the watches of what they hold alike", async (t) => {
   const { clock, watched, lead } = startProcess(t);
   const shards = [await lead({ index: 0, count: 2 }), await lead({ index: 1, count: 2 })];

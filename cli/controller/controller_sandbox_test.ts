@@ -71,6 +71,8 @@ t.test("installed, it leads, serves probes, and gives the lease back at SIGTERM"
   const lease = () =>
     sandbox.cluster.get("leases.coordination.k8s.io", { namespace: "kruise-system", name: "kruise-manager" });
   t.match(lease(), { spec: { holderIdentity: /_/ } });
+  for (const resource of ["sidecarsets.apps.kruise.io", "namespaces", "clonesets.apps.kruise.io"])
+    t.equal(sandbox.faults.watches({ resource }).length, 1, `admission and controllers share ${resource}`);
   controller.stop();
   t.equal((await controller.ended).code, 0);
   t.match(controller.logged.join(""), /stopping[\s\S]*stopped/);
