@@ -242,7 +242,7 @@ t.test("property: caches that join and leave report and find what caches of thei
     ),
   });
   const move = fc.record({ verb: fc.constantFrom("join", "leave"), by: fc.nat(3) });
-  const history = fc.array(fc.oneof({ weight: 4, arbitrary: change }, move), { maxLength: 80 });
+  const history = fc.array(fc.oneof({ weight: 4, arbitrary: change }, move), { maxLength: 80, size: "max" });
   fc.assert(
     fc.property(history, (steps) => {
       const all = thingCache();
