@@ -1,57 +1,61 @@
 /**
- * The Helm chart in bundles/chart and the kustomize base in bundles/kustomize, as the manifest code and the table of values
- * give them. `node tools/chart.ts` writes them.
+ * What the Helm chart in bundles/chart and the kustomize base in bundles/kustomize hold of the code: definitions, rights and
+ * webhooks, and what an installation applies. `node tools/chart.ts` writes them. The rest of the chart is written by hand.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { stringify } from "yaml";
+import { stringify, type ToStringOptions } from "yaml";
 import {
   agentPort,
-  commentedYaml,
   controllerPorts,
   explainedYaml,
+  type InstallOptions,
   installObjects,
   installReasons,
   usualServerPorts,
 } from "../cli/install/index.ts";
-import { chartTemplates, definitionFiles } from "./chart/templates.ts";
-import { agentImage, controllerImage, defaultValues, valueComments, valuesSchema } from "./chart/values.ts";
-import { withValuesTable } from "./chart/values_table.ts";
+import { kinds, type PolicyRule, policyRule } from "../controller/index.ts";
 
 export const root = join(import.meta.dirname, "..");
+export const controllerImage = "refit/controller";
+export const agentImage = "refit/agent";
+export const version = String(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
+
+const definitionsFolder = "bundles/chart/definitions";
 
 /** Text of each file that is made, by its path from the project's root. */
 export function chartFiles(): ReadonlyMap<string, string> {
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const files = new Map<string, string>([
-    ["bundles/chart/Chart.yaml", chartYaml(String(version))],
-    ["bundles/chart/values.yaml", `${valuesHeader}${commentedYaml(defaultValues(), valueComments())}`],
-    ["bundles/chart/values.schema.json", `${JSON.stringify(valuesSchema(), undefined, 2)}\n`],
-    ["docs/helm.md", withValuesTable(readFileSync(join(root, "docs/helm.md"), "utf8"))],
-  ]);
-  for (const [name, text] of chartTemplates()) files.set(`bundles/chart/templates/${name}`, text);
-  for (const [name, definition] of definitionFiles())
-    files.set(`${definitionsFolder}/${name}`, stringify(definition, { lineWidth: 0 }));
-  files.set(`${definitionsFolder}/kustomization.yaml`, kustomization([...definitionFiles().keys()]));
+  const objects = installObjects(installOptions("kruise-system"));
+  const isDefinition = ({ kind }: InstallObject): boolean => kind === "CustomResourceDefinition";
+  const files = new Map<string, string>();
+  for (const definition of objects.filter(isDefinition))
+    files.set(
+      `${definitionsFolder}/${definition.metadata.name}.yaml`,
+      stringify(definition, { lineWidth: 0 }),
+    );
+  const definitions = [...files.keys()].map((path) => path.slice(definitionsFolder.length + 1));
+  files.set(`${definitionsFolder}/kustomization.yaml`, kustomization(definitions));
+  files.set("bundles/chart/rules.yaml", written(rules()));
+  // Every text in quotes: a namespace, which takes the place of a word, may look like a number.
+  files.set("bundles/chart/webhooks.yaml", written(webhooks(), { defaultStringType: "QUOTE_DOUBLE" }));
   files.set(
     "bundles/kustomize/kustomization.yaml",
     kustomization(["../chart/definitions", "manifests.yaml"]),
   );
-  files.set("bundles/kustomize/manifests.yaml", plainManifests(String(version)));
+  const applied = objects.filter((object) => !isDefinition(object));
+  files.set(
+    "bundles/kustomize/manifests.yaml",
+    applied.map((object) => `---\n${explainedYaml(object, installReasons)}`).join(""),
+  );
   return files;
 }
 
-const definitionsFolder = "bundles/chart/definitions";
+type InstallObject = ReturnType<typeof installObjects>[number];
 
-function kustomization(resources: readonly string[]): string {
-  return stringify({ apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources });
-}
-
-/** What an installation applies beside the definitions. */
-function plainManifests(version: string): string {
-  return installObjects({
-    namespace: "kruise-system",
+function installOptions(namespace: string): InstallOptions {
+  return {
+    namespace,
     webhookHost: undefined,
     webhookPort: 9876,
     controller: {
@@ -68,28 +72,55 @@ function plainManifests(version: string): string {
       port: agentPort,
       flags: [],
     },
-  })
-    .filter(({ kind }) => kind !== "CustomResourceDefinition")
-    .map((object) => `---\n${explainedYaml(object, installReasons)}`)
-    .join("");
+  };
 }
 
-function chartYaml(version: string): string {
-  return stringify({
-    apiVersion: "v2",
-    name: "refit",
-    description:
-      "Kubernetes workloads, refitted in place: the OpenKruise API by one lean controller and one light agent per node.",
-    type: "application",
-    version,
-    appVersion: version,
-    // Servers before do not know match conditions of webhooks.
-    kubeVersion: ">=1.27.0-0",
-  });
+function kustomization(resources: readonly string[]): string {
+  return stringify({ apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources });
 }
 
-const valuesHeader =
-  "# Written by `node tools/chart.ts` from tools/chart/values.ts. docs/helm.md says more about each value.\n";
+function written(value: object, style: ToStringOptions = {}): string {
+  const options = { aliasDuplicateObjects: false, defaultKeyType: "PLAIN", lineWidth: 0, ...style } as const;
+  return `# Written by \`node tools/chart.ts\`.\n${stringify(value, options)}`;
+}
+
+/** Rules by the name of the role. What the definition guard may list is a value of the chart. */
+function rules(): Readonly<Record<string, unknown>> {
+  const roles = installObjects({
+    ...installOptions("kruise-system"),
+    distributesResources: true,
+  }).filter(({ kind }) => kind === "ClusterRole" || kind === "Role");
+  return {
+    ...Object.fromEntries(roles.map((role) => [role.metadata.name, role["rules"]])),
+    "kruise-helm-hook-role": uninstallRules(),
+  };
+}
+
+/** To see, before anything is removed, whether objects are left that would go with their definitions. Spec: platform 9, 15. */
+export function uninstallRules(): PolicyRule[] {
+  const listed = Map.groupBy(
+    kinds.filter(({ perNode }) => !perNode),
+    ({ resource }) => resource.group,
+  );
+  return [...listed].map(([group, of]) =>
+    policyRule(
+      group,
+      of.map(({ resource }) => resource.plural),
+      ["list"],
+    ),
+  );
+}
+
+/** Webhooks by the type of their configuration, with a word in the place of the namespace. */
+function webhooks(): Readonly<Record<string, unknown>> {
+  const suffix = "WebhookConfiguration";
+  const configurations = installObjects(installOptions("INSTALLATION-NAMESPACE")).filter(({ kind }) =>
+    kind?.endsWith(suffix),
+  );
+  return Object.fromEntries(
+    configurations.map(({ kind, webhooks }) => [kind?.slice(0, -suffix.length), webhooks]),
+  );
+}
 
 /** Paths of files that are not as they would be made, and of definitions that are not made any more. */
 export function staleFiles(): string[] {

@@ -22,18 +22,15 @@ export interface WebhookPlace {
   /** Serve admission at this host, without a Service; undefined inside a cluster. */
   readonly webhookHost: string | undefined;
   readonly webhookPort: number;
-  /** Seconds that the API server waits for an answer; 10 unless given. */
-  readonly webhookTimeoutSeconds?: number;
 }
 
 /** Both webhook configurations, last: from here on the API server asks the controller. */
 export function webhookObjects(place: WebhookPlace): AnyObject[] {
-  const { namespace, webhookHost, webhookPort, webhookTimeoutSeconds } = place;
+  const { namespace, webhookHost, webhookPort } = place;
   const { mutating, validating } = webhookConfigurations({
     namespace,
     service: "kruise-webhook-service",
     webhooks: admissionWebhooks,
-    ...(webhookTimeoutSeconds === undefined ? {} : { timeoutSeconds: webhookTimeoutSeconds }),
     ...(webhookHost === undefined ? {} : { host: webhookHost, port: webhookPort }),
   });
   return [toAnyObject(mutating), toAnyObject(validating)];

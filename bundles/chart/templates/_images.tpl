@@ -1,4 +1,4 @@
-{{- /* Written by `node tools/chart.ts` from cli/install and tools/chart: changes belong there. */}}
+{{- /* Images of OpenKruise named in values that came from there: their programs are not these. */}}
 
 {{- /* Image of a repository and a tag or digest; an empty tag is the chart's version. */}}
 {{- define "refit.image" -}}

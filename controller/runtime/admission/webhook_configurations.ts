@@ -27,8 +27,6 @@ interface WebhookConfigurationOptions extends WebhookTarget {
   webhooks: readonly Webhook[];
   /** Base64 PEM; filled in by the running program when absent. */
   caBundle?: string;
-  /** Seconds that the API server waits for an answer; default 10, of the reference 30. */
-  timeoutSeconds?: number;
 }
 
 export interface WebhookConfiguration extends KubeObject {
@@ -59,7 +57,8 @@ function webhook(entry: Webhook, options: WebhookConfigurationOptions): JsonObje
     clientConfig: clientConfig(options, entry.path, options.caBundle),
     failurePolicy: entry.failurePolicy,
     sideEffects: "None",
-    timeoutSeconds: options.timeoutSeconds ?? 10,
+    // The reference waits for 30 s.
+    timeoutSeconds: 10,
     ...(entry.namespaceSelector
       ? { namespaceSelector: { ...entry.namespaceSelector(options.namespace) } }
       : {}),
