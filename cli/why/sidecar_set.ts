@@ -100,7 +100,9 @@ async function planOf(
       inFlight: () => new PendingPods(),
     });
     const observed = { set, pods, namespaces, ...owned };
-    return planSidecarSet(sidecarSetState({ observed, systemNamespace, now }));
+    return planSidecarSet(
+      sidecarSetState({ observed, options: { systemNamespace }, now, random: host.random }),
+    );
   };
   return { plan: planPastRevision(planned, revisions, systemNamespace, now), unmanaged: keysOf(unmanaged) };
 }

@@ -1,7 +1,7 @@
 /** The model cluster with one SidecarSet, whose pods nobody controls. */
 
 import { SidecarIndex } from "../../controller/kinds/sidecar_set/classify.ts";
-import type { SidecarSetObserved } from "../../controller/kinds/sidecar_set/plan.ts";
+import type { SidecarSetObserved } from "../../controller/kinds/sidecar_set/state.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import {
   formatInjectedSidecars,

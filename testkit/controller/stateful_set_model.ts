@@ -23,11 +23,6 @@ export const defaultOptions: StatefulSetOptions = {
   preDownload: false,
 };
 
-/** For plans: those of StatefulSets leave nothing to chance. */
-export const noChance = (): number => {
-  throw new Error("something was left to chance");
-};
-
 export class Model extends ClusterModel<StatefulSet> {
   constructor(set: StatefulSet) {
     super("StatefulSet", set);

@@ -145,6 +145,11 @@ function countsOf(node: TaskNode): Count[] {
   return counts;
 }
 
+/** Of nodes where something is out of the ordinary, or to be done to a pod. */
+export function noted<T>(pods: TaskView, pick: (node: TaskNode) => readonly T[]): T[] {
+  return [...pods.entries(pods.groups.noted)].flatMap(pick);
+}
+
 /** An active pod, unless its node is gone. */
 export function occupies({ state, lost }: Task): boolean {
   return state === "active" && !lost;

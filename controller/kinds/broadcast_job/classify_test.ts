@@ -13,7 +13,8 @@ import { IndexTwin, KeptIndex, lookedUp } from "../../../testkit/controller/pod_
 import { lateStep, takeLate } from "../../../testkit/controller/workload_history.ts";
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { TaskIndex } from "./classify.ts";
-import { broadcastJobState, planBroadcastJob } from "./plan.ts";
+import { planBroadcastJob } from "./plan.ts";
+import { broadcastJobState } from "./state.ts";
 
 function planningOf(model: Model, writes: LateWrites) {
   return {

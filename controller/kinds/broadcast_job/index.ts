@@ -12,13 +12,9 @@ export {
   type BroadcastJobOptions,
   strategyOf as broadcastJobStrategy,
 } from "./observe.ts";
-export {
-  type BroadcastJobObserved,
-  type BroadcastJobPlan,
-  broadcastJobState,
-  planBroadcastJob,
-} from "./plan.ts";
+export { planBroadcastJob } from "./plan.ts";
 export { broadcastJobOptions } from "./reconcile.ts";
+export { type BroadcastJobObserved, broadcastJobState } from "./state.ts";
 
 export const broadcastJobKind: Kind<BroadcastJob> = {
   controllerName: "broadcastjob-controller",

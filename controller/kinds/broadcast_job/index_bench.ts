@@ -6,7 +6,8 @@ import type { Pod } from "../../../kube/index.ts";
 import { broadcastJob, defaultOptions, Model } from "../../../testkit/controller/broadcast_job_model.ts";
 import { printCost } from "../../../testkit/controller/event_cost.ts";
 import type { TaskIndex } from "./classify.ts";
-import { broadcastJobState, planBroadcastJob } from "./plan.ts";
+import { planBroadcastJob } from "./plan.ts";
+import { broadcastJobState } from "./state.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);
 const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);

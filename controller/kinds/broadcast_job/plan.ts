@@ -2,122 +2,47 @@
  * What a BroadcastJob needs now, as a pure function of what is seen: no I/O, no clock, no chance of its own.
  * Spec: jobs B4, in the order of a pass: over, deadline and failure, pause, then pods.
  */
-import type { BroadcastJob, BroadcastJobStatus } from "../../../crds/index.ts";
-import { KRUISE_READY } from "../../rollout/pods/pod_state.ts";
-import type { Action, ObjectEvent, Plan } from "../../rollout/writes/actions.ts";
-import { afterChange, type PodChange, podPatch } from "../../rollout/writes/pod_patch.ts";
-import {
-  awaitsReadiness,
-  countingOn,
-  misplacedOn,
-  type Task,
-  type TaskIndex,
-  type TaskNode,
-  type TaskView,
-} from "./classify.ts";
-import { type BroadcastJobOptions, type Strategy, strategyOf } from "./observe.ts";
-import { createPod } from "./pod_manifest.ts";
+import type { BroadcastJobStatus } from "../../../crds/index.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
+import type { Action, ObjectEvent } from "../../rollout/writes/actions.ts";
+import { countingOn, noted, type TaskView } from "./classify.ts";
+import { BroadcastJobDecisions, type BroadcastJobPlan } from "./decisions.ts";
+import { planRefresh } from "./refresh.ts";
+import { living, planDeletions, planScale } from "./scale.ts";
+import type { BroadcastJobState } from "./state.ts";
 import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts";
 import { waitingOf } from "./waiting.ts";
 
-export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
-  /** Warnings about a state that lasts: to be reported once, when it begins. */
-  readonly warnings: readonly ObjectEvent[];
+export function planBroadcastJob(state: BroadcastJobState): BroadcastJobPlan {
+  const { job, status } = state.observed;
+  const decisions = new BroadcastJobDecisions();
+  const isStaying = job.metadata.deletionTimestamp === undefined;
+  return decisions.plan(isStaying ? decide(state, decisions) : status);
 }
 
-export interface BroadcastJobObserved {
-  job: BroadcastJob;
-  /** The status that was planned last, or the stored one: what a plan builds on. */
-  status: BroadcastJobStatus;
-  /** Nodes and pods. */
-  pods: TaskIndex;
-  /** Whether a pod of the namespace has the name, or is being created under it. */
-  isTaken(name: string): boolean;
-}
-
-interface PassInput {
-  observed: BroadcastJobObserved;
-  options: BroadcastJobOptions;
-  /** Milliseconds since the epoch. */
-  now: number;
-  random: () => number;
-}
-
-/** What a plan is made of. */
-interface BroadcastJobPass extends Omit<PassInput, "observed"> {
-  observed: Omit<BroadcastJobObserved, "pods">;
-  pods: TaskView;
-}
-
-/** Brings the index of nodes up to now, for one plan: its view is good until the next event. */
-export function broadcastJobState(input: PassInput): BroadcastJobPass {
-  return { ...input, pods: input.observed.pods.refresh() };
-}
-
-export function planBroadcastJob(state: BroadcastJobPass): BroadcastJobPlan {
-  const { observed, now, pods } = state;
-  const strategy = strategyOf(observed.job);
-  if (observed.job.metadata.deletionTimestamp !== undefined) return idle(observed.status);
-  const refresh = readinessOf(pods, now);
-  const over = finalCondition(observed.status);
-  if (over !== undefined) return planOver(state, strategy, pods, refresh, over.type === "Failed");
-  const counts = countsOf(pods);
-  const failure = failureOf(state, strategy, counts);
-  if (failure !== undefined) return fail(state, pods, counts, refresh, failure);
-  const held = strategy.paused || (strategy.failurePolicy === "Pause" && counts.failed > 0);
-  const requeueAfterMs = untilDeadline(state, strategy);
-  if (held) return hold(state, strategy, pods, counts, refresh);
-  return goOn(state, strategy, pods, counts, refresh, requeueAfterMs);
-}
-
-function idle(status: BroadcastJobStatus): BroadcastJobPlan {
-  return { actions: [], status, waiting: [], warnings: [], requeueAfterMs: undefined };
-}
-
-function countsOf(pods: TaskView): Counts {
-  return {
-    desired: pods.count("desired"),
-    active: pods.count("active"),
-    succeeded: pods.count("succeeded"),
-    failed: pods.count("failed"),
-  };
-}
-
-function noted<T>(pods: TaskView, pick: (node: TaskNode) => readonly T[]): T[] {
-  return [...pods.entries(pods.groups.noted)].flatMap(pick);
-}
-
-function readinessOf(pods: TaskView, now: number): Action[] {
-  return noted(pods, ({ tasks }) => tasks).flatMap((task): Action[] => {
-    if (task.busy || !awaitsReadiness(task)) return [];
-    const { pod } = task;
-    const change: PodChange = { conditions: [{ type: KRUISE_READY, status: "True" }] };
-    // True whatever the pod's status says by now, so only the UID is a precondition: the scheduler writes at that time.
-    const patch = podPatch(pod, change, now, { subresource: "status" });
-    const write = { steps: [patch], after: afterChange(pod, change, now) };
-    return [{ type: "patch pod", pod, write, concern: "refresh" }];
-  });
+/** The status that goes with what is decided. What is to be deleted is decided before anything else is done to pods. */
+function decide(state: BroadcastJobState, decisions: BroadcastJobDecisions): BroadcastJobStatus {
+  const { strategy, counts } = state;
+  const over = finalCondition(state.observed.status);
+  if (over !== undefined) return planOver(state, decisions, over.type === "Failed");
+  const failure = failureOf(state);
+  if (failure !== undefined) return fail(state, decisions, failure);
+  const isHeld = strategy.paused || (strategy.failurePolicy === "Pause" && counts.failed > 0);
+  return isHeld ? hold(state, decisions) : goOn(state, decisions);
 }
 
 /** Rules 10 and 11: nothing changes any more; what a failed job left alive goes, the job itself when its time is over. */
-function planOver(
-  { observed, now }: BroadcastJobPass,
-  { ttlMs }: Strategy,
-  pods: TaskView,
-  refresh: readonly Action[],
-  failed: boolean,
-): BroadcastJobPlan {
-  const status = observed.status;
-  const left = failed ? living(pods) : [];
-  const end = dueTime(status.completionTime, ttlMs);
-  if (end !== undefined && end <= now) {
-    return { ...idle(status), actions: [{ type: "delete workload" }] };
+function planOver(state: BroadcastJobState, decisions: Decisions, hasFailed: boolean): BroadcastJobStatus {
+  const { status } = state.observed;
+  const end = dueTime(status.completionTime, state.strategy.ttlMs);
+  if (end !== undefined && end <= state.now) {
+    decisions.take({ type: "delete workload" });
+    return status;
   }
-  return {
-    ...idle(status),
-    actions: [...withoutVictims(refresh, left), ...deletions(left)],
-    requeueAfterMs: end === undefined ? undefined : end - now,
-  };
+  if (hasFailed) planDeletions(living(state.pods), decisions.last);
+  planRefresh(state, decisions);
+  if (end !== undefined) decisions.requeueAfter(end - state.now);
+  return status;
 }
 
 /** Times have a precision of seconds, rounded down: one more second passes, unless there is nothing to wait for. */
@@ -136,11 +61,7 @@ interface Failure {
 }
 
 /** Rules 6 and 10. A job on hold neither fails nor runs out of time (rules 8, 9). */
-function failureOf(
-  { observed, now }: BroadcastJobPass,
-  strategy: Strategy,
-  counts: Counts,
-): Failure | undefined {
+function failureOf({ observed, strategy, counts, now }: BroadcastJobState): Failure | undefined {
   if (strategy.paused) return undefined;
   if (counts.failed > 0 && strategy.failurePolicy === "Pause") return undefined;
   if (counts.failed > 0 && strategy.failurePolicy === "FailFast") {
@@ -155,12 +76,11 @@ function failureOf(
 }
 
 function fail(
-  { observed, now }: BroadcastJobPass,
-  pods: TaskView,
-  counts: Counts,
-  refresh: readonly Action[],
+  state: BroadcastJobState,
+  decisions: Decisions,
   { message, reason, foundFirst }: Failure,
-): BroadcastJobPlan {
+): BroadcastJobStatus {
+  const { counts } = state;
   const reported = ({ succeeded, failed }: Counts): Action => ({
     type: "event",
     event: {
@@ -169,134 +89,65 @@ function fail(
       message: `${message}: ${succeeded} pods succeeded, ${failed} pods failed`,
     },
   });
+  planDeletions(living(state.pods), decisions.last);
+  planRefresh(state, decisions);
+  if (foundFirst) decisions.take(reported(counts));
   // Every pod that is stopped here counts as failed; one over its restart limit counts already.
   const last = { ...counts, active: 0, failed: counts.failed + counts.active };
-  const victims = living(pods);
-  return {
-    ...idle(ended(observed.status, last, "Failed", message, now)),
-    actions: [
-      ...withoutVictims(refresh, victims),
-      ...(foundFirst ? [reported(counts)] : []),
-      ...deletions(victims),
-      reported(last),
-    ],
-    // Pods with a write in flight are deleted by the next pass.
-    requeueAfterMs: undefined,
-  };
-}
-
-function living(pods: TaskView): Task[] {
-  const tasks = [...pods.every()].flatMap((node) => node.tasks);
-  return tasks.filter(({ state }) => state === "active" || state === "over");
-}
-
-function deletions(tasks: readonly Task[]): Action[] {
-  return tasks.flatMap(({ pod, busy }): Action[] => {
-    if (busy) return [];
-    return [
-      {
-        type: "delete pod",
-        pod,
-        claims: [],
-        succeeded: { type: "Normal", reason: "SuccessfulDelete", message: `Delete pod: ${pod.name}` },
-        failed: { reason: "FailedDelete", message: `Error deleting pod ${pod.name}` },
-      },
-    ];
-  });
-}
-
-/** A pod that is being deleted needs no other write. */
-function withoutVictims(refresh: readonly Action[], victims: readonly Task[]): Action[] {
-  const names = new Set(victims.map(({ pod }) => pod.name));
-  return refresh.filter((action) => action.type !== "patch pod" || !names.has(action.pod.name));
+  decisions.last.take(reported(last));
+  return ended(state.observed.status, last, "Failed", message, state.now);
 }
 
 /** Rules 8 and 9: nothing is created or deleted. */
-function hold(
-  { observed, now }: BroadcastJobPass,
-  strategy: Strategy,
-  pods: TaskView,
-  counts: Counts,
-  refresh: readonly Action[],
-): BroadcastJobPlan {
-  const event: Action = {
-    type: "event",
-    event: { type: "Warning", reason: "Paused", message: "job is paused, due to failed pod" },
-  };
-  const begins = !strategy.paused && observed.status.phase !== "paused";
-  return {
-    ...idle(ongoing(observed.status, counts, "paused", now)),
-    actions: begins ? [...refresh, event] : [...refresh],
-    get waiting() {
-      return waitingOf(pods, strategy, 0);
-    },
-  };
+function hold(state: BroadcastJobState, decisions: Decisions): BroadcastJobStatus {
+  const { observed, strategy, counts, now } = state;
+  planRefresh(state, decisions);
+  if (!strategy.paused && observed.status.phase !== "paused") {
+    const message = "job is paused, due to failed pod";
+    decisions.take({ type: "event", event: { type: "Warning", reason: "Paused", message } });
+  }
+  decisions.wait(() => waitingOf(state, 0));
+  return ongoing(observed.status, counts, "paused", now);
 }
 
-function goOn(
-  state: BroadcastJobPass,
-  strategy: Strategy,
-  pods: TaskView,
-  counts: Counts,
-  refresh: readonly Action[],
-  requeueAfterMs: number | undefined,
-): BroadcastJobPlan {
-  const { observed, now } = state;
-  const events: Action[] = [];
-  if (observed.status.phase === "paused") {
-    events.push({
-      type: "event",
-      event: { type: "Normal", reason: "Continue", message: "continue to process job" },
-    });
+function goOn(state: BroadcastJobState, decisions: BroadcastJobDecisions): BroadcastJobStatus {
+  const { observed, pods, strategy, counts, now } = state;
+  if (isComplete(state)) {
+    planRefresh(state, decisions);
+    reportContinue(state, decisions);
+    return complete(state, decisions);
   }
-  if (isComplete(pods, strategy)) return complete(state, counts, [...refresh, ...events]);
   const limit = strategy.parallelism(counts.desired);
-  const room = Math.max(0, limit - pods.count("occupying"));
-  const chosen = new Set<string>();
-  const { job, isTaken } = observed;
-  const { missing } = pods.groups;
-  const creations = missing.first(room).map((node) => createPod({ ...state, job, node, isTaken, chosen }));
-  const held = missing.size - creations.length;
-  const misplaced = noted(pods, misplacedOn);
-  return {
-    actions: [...withoutVictims(refresh, misplaced), ...events, ...deletions(misplaced), ...creations],
-    status: ongoing(observed.status, counts, "running", now),
-    get waiting() {
-      return waitingOf(pods, strategy, held);
-    },
-    warnings: lastingWarnings(pods, limit),
-    requeueAfterMs,
-  };
+  const held = planScale(state, decisions.last, limit);
+  planRefresh(state, decisions);
+  reportContinue(state, decisions);
+  decisions.wait(() => waitingOf(state, held));
+  decisions.warnings.push(...lastingWarnings(pods, limit));
+  decisions.requeueAfter(untilDeadline(state));
+  return ongoing(observed.status, counts, "running", now);
+}
+
+function reportContinue({ observed }: BroadcastJobState, decisions: Decisions): void {
+  if (observed.status.phase !== "paused") return;
+  const message = "continue to process job";
+  decisions.take({ type: "event", event: { type: "Normal", reason: "Continue", message } });
 }
 
 /** Rule 4: every node has a pod, and none of these is still at work. */
-function isComplete(pods: TaskView, { endless }: Strategy): boolean {
-  return !endless && pods.count("desired") > 0 && pods.count("unfinished") === 0;
+function isComplete({ pods, strategy }: BroadcastJobState): boolean {
+  return !strategy.endless && pods.count("desired") > 0 && pods.count("unfinished") === 0;
 }
 
-function complete(
-  { observed, now }: BroadcastJobPass,
-  counts: Counts,
-  before: readonly Action[],
-): BroadcastJobPlan {
+function complete({ observed, counts, now }: BroadcastJobState, decisions: Decisions): BroadcastJobStatus {
   const { succeeded, failed } = counts;
   const sums = `${succeeded} pods succeeded, ${failed} pods failed`;
-  const event: Action = {
-    type: "event",
-    event: {
-      type: "Normal",
-      reason: "JobComplete",
-      message: `Job ${jobKey(observed.job)} is completed, ${sums}`,
-    },
-  };
-  return {
-    ...idle(ended(observed.status, counts, "Complete", `Job completed, ${sums}`, now)),
-    actions: [...before, event],
-  };
+  const message = `Job ${jobKey(observed.job)} is completed, ${sums}`;
+  decisions.take({ type: "event", event: { type: "Normal", reason: "JobComplete", message } });
+  return ended(observed.status, counts, "Complete", `Job completed, ${sums}`, now);
 }
 
 /** The deadline is watched in every pass, so that no restart of this program forgets it. */
-function untilDeadline({ observed, now }: BroadcastJobPass, { deadlineMs }: Strategy): number | undefined {
+function untilDeadline({ observed, strategy: { deadlineMs }, now }: BroadcastJobState): number | undefined {
   if (deadlineMs === undefined) return undefined;
   const started = Date.parse(observed.status.startTime ?? "");
   return Math.max(0, (Number.isNaN(started) ? now : started) + deadlineMs - now);

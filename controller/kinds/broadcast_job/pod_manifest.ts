@@ -1,34 +1,20 @@
 /** A new pod of a BroadcastJob. Spec: jobs B4, rule 2. */
-import {
-  type BroadcastJob,
-  broadcastJobNameLabel,
-  broadcastJobUidLabel,
-  type PodTemplate,
-} from "../../../crds/index.ts";
+import { broadcastJobNameLabel, broadcastJobUidLabel, type PodTemplate } from "../../../crds/index.ts";
 import { acceptedPod, ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
-import type { BroadcastJobOptions } from "./observe.ts";
+import type { BroadcastJobState } from "./state.ts";
 
 /** Longest name for which the API server itself would make five characters. */
 const longestPrefix = 58;
 
-interface NewPod {
-  job: BroadcastJob;
-  options: BroadcastJobOptions;
-  node: string;
-  now: number;
-  random: () => number;
-  isTaken(name: string): boolean;
-  /** Names that were chosen in this pass; the next one is added. */
-  chosen: Set<string>;
-}
-
-export function createPod(pod: NewPod): Action {
-  const { job, options, node, now } = pod;
+/** `names`: of new pods of this pass; the name is added. */
+export function createPod(state: BroadcastJobState, node: string, names: Set<string>): Action {
+  const { observed, options, now } = state;
+  const { job } = observed;
   const { name: jobName = "", namespace = "", uid = "" } = job.metadata;
   const { template } = job.spec;
   const prefix = `${jobName}-`.slice(0, longestPrefix);
-  const name = freeName(prefix, pod);
+  const name = freeName(state, prefix, names);
   const metadata = {
     name,
     namespace,
@@ -55,11 +41,11 @@ export function createPod(pod: NewPod): Action {
 }
 
 /** With thousands of pods of one job, two equal names are likely. */
-function freeName(prefix: string, { random, isTaken, chosen }: NewPod): string {
+function freeName({ observed, random }: BroadcastJobState, prefix: string, names: Set<string>): string {
   let name = `${prefix}${randomId(random)}`;
-  for (let attempt = 0; (chosen.has(name) || isTaken(name)) && attempt < 100; attempt++)
+  for (let attempt = 0; (names.has(name) || observed.isTaken(name)) && attempt < 100; attempt++)
     name = `${prefix}${randomId(random)}`;
-  chosen.add(name);
+  names.add(name);
   return name;
 }
 

@@ -14,7 +14,8 @@ import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
 import { TaskIndex } from "./classify.ts";
 import { eligibility, isReclassified } from "./node_eligibility.ts";
 import { type BroadcastJobOptions, strategyOf } from "./observe.ts";
-import { broadcastJobState, planBroadcastJob } from "./plan.ts";
+import { planBroadcastJob } from "./plan.ts";
+import { broadcastJobState } from "./state.ts";
 import { finalCondition } from "./status.ts";
 
 export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler<BroadcastJob> {

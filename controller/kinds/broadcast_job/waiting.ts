@@ -3,11 +3,12 @@
 import { counted } from "../../../kube/core/index.ts";
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
-import { occupies, type Task, type TaskView } from "./classify.ts";
-import { isBeingCreated, type Strategy } from "./observe.ts";
+import { occupies, type Task } from "./classify.ts";
+import { isBeingCreated } from "./observe.ts";
+import type { BroadcastJobState } from "./state.ts";
 
 /** `held`: nodes whose pod must wait for another to end. O(pods). */
-export function waitingOf(pods: TaskView, strategy: Strategy, held: number): Waiting[] {
+export function waitingOf({ pods, strategy }: BroadcastJobState, held: number): Waiting[] {
   const tasks = [...pods.every()].flatMap((node) => node.tasks);
   const waiting: Waiting[] = [];
   if (strategy.paused) {

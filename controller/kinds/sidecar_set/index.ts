@@ -10,7 +10,8 @@ import { sidecarSetReconciler } from "./reconcile.ts";
 
 export { matchedNamespaces, SidecarIndex } from "./classify.ts";
 export { rolloutOf } from "./observe.ts";
-export { planSidecarSet, type SidecarSetObserved, sidecarSetState } from "./plan.ts";
+export { planSidecarSet } from "./plan.ts";
+export { type SidecarSetObserved, sidecarSetState } from "./state.ts";
 export { type UnmanagedReason, unmanagedReason } from "./unmanaged.ts";
 
 export const sidecarSetKind: Kind<SidecarSet> = {

@@ -6,7 +6,8 @@ import { printCost } from "../../../testkit/controller/event_cost.ts";
 import { everyNamespace, injectedPod, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { SidecarIndex } from "./classify.ts";
-import { planSidecarSet, sidecarSetState } from "./plan.ts";
+import { planSidecarSet } from "./plan.ts";
+import { sidecarSetState } from "./state.ts";
 
 const PODS = 5000;
 const EVENTS = 20_000;
@@ -44,7 +45,10 @@ function run(what: string, rollout: typeof set): void {
     revisions: [],
     revisionData: () => undefined,
   };
-  const plan = () => planSidecarSet(sidecarSetState({ observed, systemNamespace: "kruise-system", now }));
+  const plan = () =>
+    planSidecarSet(
+      sidecarSetState({ observed, options: { systemNamespace: "kruise-system" }, now, random: Math.random }),
+    );
   plan();
   const keys = [...pods.keys()];
   let next = 0;

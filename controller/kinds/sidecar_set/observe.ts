@@ -14,9 +14,10 @@ import {
   sidecarSetHashWithoutImageAnnotation,
   workingHotUpgradeAnnotation,
 } from "../../../crds/index.ts";
-import { compareBytes, compileSelector, type Selector } from "../../../kube/core/index.ts";
+import { compareBytes, compileSelector, type IntOrString, type Selector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { isConsistent, isSettling } from "../../rollout/in_place/sidecars.ts";
+import type { PriorityStrategy, ScatterStrategy } from "../../rollout/order/order.ts";
 import { isReady } from "../../rollout/pods/pod_state.ts";
 import { isMigrating, pairOf, type Sidecar, workingOf } from "./hot_upgrade.ts";
 
@@ -127,4 +128,27 @@ function hasContainers(
       workingOf(sidecar, working) !== undefined && sidecar.pair.containers.every((one) => present.has(one))
     );
   });
+}
+
+/** The strategy with every default filled in: objects stored before admission ran may lack them. */
+export interface Strategy {
+  /** Pods keep the sidecars that they have. */
+  readonly notUpdated: boolean;
+  readonly paused: boolean;
+  readonly partition: IntOrString | undefined;
+  readonly maxUnavailable: IntOrString;
+  readonly priority: PriorityStrategy | undefined;
+  readonly scatter: ScatterStrategy | undefined;
+}
+
+export function strategyOf({ spec }: SidecarSet): Strategy {
+  const updateStrategy = spec.updateStrategy ?? {};
+  return {
+    notUpdated: updateStrategy.type === "NotUpdate",
+    paused: updateStrategy.paused ?? false,
+    partition: updateStrategy.partition,
+    maxUnavailable: updateStrategy.maxUnavailable ?? 1,
+    priority: updateStrategy.priorityStrategy,
+    scatter: updateStrategy.scatterStrategy,
+  };
 }

@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "tap";
 import type { SidecarSet } from "../../../crds/index.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { IndexTwin } from "../../../testkit/controller/pod_index_model.ts";
 import { SidecarModel, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
 import { lateStep, makeUnready, settle, takeLate } from "../../../testkit/controller/workload_history.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { matchedNamespaces, usesBudget } from "./classify.ts";
 import { memberOf, rolloutOf } from "./observe.ts";
-import { planSidecarSet, sidecarSetState } from "./plan.ts";
+import { planSidecarSet } from "./plan.ts";
+import { sidecarSetState } from "./state.ts";
 import { unmanagedReason } from "./unmanaged.ts";
 import { reportedUpgradable } from "./upgradable.ts";
 
@@ -34,7 +36,14 @@ function runningModel(spec: Partial<SidecarSet["spec"]>, pods: number): SidecarM
 }
 
 const planOf = (model: SidecarModel) =>
-  planSidecarSet(sidecarSetState({ observed: model.observed(), systemNamespace, now: model.now }));
+  planSidecarSet(
+    sidecarSetState({
+      observed: model.observed(),
+      options: { systemNamespace },
+      now: model.now,
+      random: noChance,
+    }),
+  );
 
 const world = (model: SidecarModel) => ({
   model,
@@ -426,7 +435,12 @@ test("random histories: the index agrees with one made from nothing, the budget 
           index: (writes) => model.index(writes.pods),
           plan: (index) =>
             planSidecarSet(
-              sidecarSetState({ observed: model.observed(index), systemNamespace, now: model.now }),
+              sidecarSetState({
+                observed: model.observed(index),
+                options: { systemNamespace },
+                now: model.now,
+                random: noChance,
+              }),
             ),
         });
         /** Created while no webhook looked. */

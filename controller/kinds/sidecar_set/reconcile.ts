@@ -19,7 +19,8 @@ import type { HeldPods, PodNeeds, PodSelection } from "../../runtime/selected_po
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
 import { type MatchedNamespaces, matchedNamespaces, SidecarIndex } from "./classify.ts";
 import { namedNamespaces } from "./injection/matching.ts";
-import { planSidecarSet, sidecarSetState } from "./plan.ts";
+import { planSidecarSet } from "./plan.ts";
+import { sidecarSetState } from "./state.ts";
 
 export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
   const { objects, options, queue, resource } = deps;
@@ -38,7 +39,7 @@ export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<Sid
     namespace: systemNamespace,
     sizeOf: (status) => status?.matchedPods ?? 0,
     forget: ({ key }) => pods.forget(key),
-    plan: (set, { performer, now, memory }) => {
+    plan: (set, { performer, now, random, memory }) => {
       const owner = ownerOf(set.metadata.uid ?? "");
       const index = pods.indexOf(set, () => performer.pending(owner));
       if (index === undefined) return undefined;
@@ -49,7 +50,7 @@ export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<Sid
         revisions: [...owned.revisions.of(owner)].sort(byNumber),
         revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
       };
-      return planSidecarSet(sidecarSetState({ observed, systemNamespace, now, memory }));
+      return planSidecarSet(sidecarSetState({ observed, options: { systemNamespace }, now, random, memory }));
     },
   });
   return reconciler;

@@ -1,138 +1,103 @@
-/** What an update in place changes on a pod. Spec: sidecarset, rules 16, 36, 41, 43. */
-import {
-  formatInjectedSidecars,
-  formatSidecarsBeforeUpdate,
-  formatWorkingContainers,
-  parseInjectedSidecars,
-  parseSidecarsBeforeUpdate,
-  parseWorkingContainers,
-  sidecarInPlaceStateAnnotation,
-  sidecarSetHashAnnotation,
-  workingHotUpgradeAnnotation,
-} from "../../../crds/index.ts";
+/** Bringing pods to the present sidecars. Spec: sidecarset, rules 33 to 36, 43. */
+import { counted, type IntOrString, partitionReplicas, scaledValue } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
-import type { PodAction } from "../../rollout/writes/pod_actions.ts";
-import { afterChange, type PodChange, podPatch } from "../../rollout/writes/pod_patch.ts";
-import { isHot, type PairChange, resetPairs, upgradePair } from "./hot_upgrade.ts";
-import { patchedAnnotations } from "./injection/pod_metadata.ts";
-import type { MetadataPatch } from "./injection/sidecars.ts";
-import type { Member, SidecarRollout } from "./observe.ts";
+import type { Decisions } from "../../rollout/decisions.ts";
+import type { Waiting } from "../../rollout/writes/actions.ts";
+import type { SidecarView } from "./classify.ts";
+import { InjectionError } from "./injection/sidecars.ts";
+import type { Member } from "./observe.ts";
+import { membersOf, updateOrder } from "./order.ts";
+import { patchedMetadata, resetAction, updateAction } from "./pod_update.ts";
+import type { SidecarSetState } from "./state.ts";
 
-export interface UpdateTarget {
-  readonly rollout: SidecarRollout;
-  /** Name of the revision. */
-  readonly revision: string;
-  /** `resourceVersion` of the set: what the two containers of a pair compare. */
-  readonly setVersion: string;
+/** Puts containers to rest that have handed over. */
+export function planResets({ pods, target, now }: SidecarSetState, decisions: Decisions): void {
+  for (const member of membersOf(pods.entries(pods.groups.toReset)))
+    if (decisions.isFree(member)) decisions.take(resetAction(member, target.rollout, now));
 }
 
-/**
- * Annotations that the set's patches change on the pod (rule 16). Throws InjectionError where a value is to be merged as
- * JSON and is none.
- */
-export function patchedMetadata(
-  { annotations }: Pod,
-  patches: readonly MetadataPatch[],
-  set: string,
-): Record<string, string> {
-  const patched = patchedAnnotations(annotations, patches, set);
-  return Object.fromEntries(Object.entries(patched).filter(([key, value]) => annotations[key] !== value));
+/** Rule 35: pods that are not ready are updated at once, others as far as the budget goes. */
+export function planUpdate(state: SidecarSetState, decisions: Decisions): void {
+  const { pods, strategy } = state;
+  const { candidates } = pods.groups;
+  const total = pods.count("member");
+  const wanted = candidates.size - keptByPartition(strategy.partition, total);
+  if (wanted <= 0) {
+    if (candidates.size > 0) decisions.wait(partitionWaiting(candidates.size));
+    return;
+  }
+  const most = numberOf(strategy.maxUnavailable, total);
+  let used = pods.count("unavailable");
+  let read = 0;
+  for (const member of updateOrder(candidates, () => everyPod(pods), strategy)) {
+    if (read++ >= wanted) break;
+    if (member.ready && used >= most) {
+      decisions.wait(budgetWaiting(wanted - read + 1, most));
+      break;
+    }
+    if (decisions.isFree(member) && !updateMember(state, decisions, member)) continue;
+    if (member.ready) used++;
+  }
 }
 
-/** Brings the pod to the present sidecars in one request. `metadata`: annotations that change beside those of the update. */
-export function updateAction(
+/** False for a pod whose metadata cannot be patched: it stays as it is, and keeps no other pod waiting. */
+function updateMember(
+  { observed: { set }, target, now }: SidecarSetState,
+  decisions: Decisions,
   member: Member,
-  target: UpdateTarget,
-  metadata: Readonly<Record<string, string>>,
-  now: number,
-): PodAction {
-  const { pod, working, before } = member;
-  const { rollout, revision, setVersion } = target;
-  const pairs = rollout.sidecars
-    .filter(isHot)
-    .flatMap((sidecar) => upgradePair(pod, sidecar, working, before, setVersion) ?? []);
-  const single = rollout.sidecars
-    .filter(({ name, image, pair }) => pair === undefined && image !== imageOf(pod, name))
-    .map(({ name, image }) => [name, image] as const);
-  const images = Object.assign(Object.fromEntries(single), ...pairs.map((pair) => pair.images));
-  const entries = parseInjectedSidecars(pod.annotations[sidecarSetHashAnnotation]) ?? new Map();
-  entries.set(rollout.name, {
-    updateTimestamp: timestamp(now),
-    hash: rollout.hash,
-    sidecarSetName: rollout.name,
-    sidecarList: rollout.sidecarList,
-    controllerRevision: revision,
-  });
-  const annotations = {
-    ...metadata,
-    ...pairAnnotations(pod, pairs),
-    ...stateAnnotation(pod, rollout, Object.keys(images), now),
-    [sidecarSetHashAnnotation]: formatInjectedSidecars(entries),
-  };
-  return written(pod, { annotations, images }, now);
+): boolean {
+  const { pod } = member;
+  try {
+    const metadata = patchedMetadata(pod, set.spec.patchPodMetadata ?? [], target.rollout.name);
+    decisions.take(updateAction(member, target, metadata, now));
+    return true;
+  } catch (error) {
+    if (!(error instanceof InjectionError)) throw error;
+    decisions.wait({
+      reason: "PodMetadata",
+      message: `pod ${pod.name} cannot be updated: ${error.message}`,
+      until: "the annotation of the pod or the patch of the set is changed",
+      pods: [pod.name],
+    });
+    return false;
+  }
 }
 
-/** Puts those containers to rest that have handed over. */
-export function resetAction(member: Member, rollout: SidecarRollout, now: number): PodAction {
-  const { pod, working, before } = member;
-  const pairs = resetPairs(pod, rollout.sidecars, working, before);
-  const images = Object.assign({}, ...pairs.map((pair) => pair.images));
-  const annotations = {
-    ...pairAnnotations(pod, pairs),
-    ...stateAnnotation(pod, rollout, Object.keys(images), now),
-  };
+function* everyPod(pods: SidecarView): Generator<Pod> {
+  for (const { pod } of membersOf(pods.every())) yield pod;
+}
+
+/** A number counts as it is, however few pods there are. */
+function keptByPartition(partition: IntOrString | undefined, total: number): number {
+  if (typeof partition === "number") return Math.max(0, partition);
+  return orZero(() => partitionReplicas(partition, total));
+}
+
+function numberOf(value: IntOrString, total: number): number {
+  return orZero(() => scaledValue(value, total, true));
+}
+
+/** Text that is no number counts as 0: admission refuses it, older objects may hold it. */
+function orZero(compute: () => number): number {
+  try {
+    return Math.max(0, compute());
+  } catch {
+    return 0;
+  }
+}
+
+function partitionWaiting(count: number): Waiting {
   return {
-    ...written(pod, { annotations, images }, now),
-    succeeded: {
-      type: "Normal",
-      reason: "ResetContainerSucceed",
-      message: "reset sidecar container image empty successfully",
-      about: pod,
-    },
-    failed: {
-      reason: "ResetContainerFailed",
-      message: "reset sidecar container image empty failed",
-      about: pod,
-    },
+    reason: "Partition",
+    message: `${counted(count, "pod keeps its", "pods keep their")} old sidecars by partition`,
+    until: "partition is lowered",
   };
 }
 
-/** Decided on the pod as it was seen: whoever wrote it meanwhile makes the next plan. */
-function written(pod: Pod, change: PodChange, now: number): PodAction {
-  const steps = [podPatch(pod, change, now, { resourceVersion: pod.resourceVersion })];
-  const disrupts = Object.keys(change.images ?? {}).length > 0;
-  const write = { steps, after: afterChange(pod, change, now) };
-  return { type: "patch pod", pod, write, concern: "update", disrupts };
-}
-
-function imageOf(pod: Pod, container: string): string | undefined {
-  return pod.containers.find(({ name }) => name === container)?.image;
-}
-
-function pairAnnotations(pod: Pod, pairs: readonly PairChange[]): Record<string, string> {
-  if (pairs.length === 0) return {};
-  const working = parseWorkingContainers(pod.annotations[workingHotUpgradeAnnotation]) ?? new Map();
-  for (const pair of pairs) working.set(pair.sidecar, pair.working);
-  return Object.assign(
-    { [workingHotUpgradeAnnotation]: formatWorkingContainers(working) },
-    ...pairs.map((pair) => pair.annotations),
-  );
-}
-
-/** What runs now in the containers that change. Revision and time stay those of the first update, as the API has it. */
-function stateAnnotation(
-  pod: Pod,
-  { name, hash }: SidecarRollout,
-  changed: readonly string[],
-  now: number,
-): Record<string, string> {
-  if (changed.length === 0) return {};
-  const states = parseSidecarsBeforeUpdate(pod.annotations[sidecarInPlaceStateAnnotation]) ?? new Map();
-  const state = states.get(name) ?? { revision: hash, updateTimestamp: timestamp(now) };
-  const statuses = new Map(state.lastContainerStatuses);
-  for (const { name: container, imageID } of pod.containerStatuses)
-    if (changed.includes(container)) statuses.set(container, { imageID });
-  states.set(name, { ...state, lastContainerStatuses: statuses });
-  return { [sidecarInPlaceStateAnnotation]: formatSidecarsBeforeUpdate(states) };
+function budgetWaiting(count: number, most: number): Waiting {
+  return {
+    reason: "Budget",
+    message: `${counted(count, "pod waits", "pods wait")}: maxUnavailable is ${most}`,
+    until: "pods that were updated become ready",
+  };
 }

@@ -1,17 +1,14 @@
 /** An index that is kept up from event to event leads to the same plans as one that looks at every pod in each pass. */
+
 import fc from "fast-check";
 import t from "tap";
 import type { StatefulSet } from "../../../crds/index.ts";
 import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
 import type { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { IndexTwin, KeptIndex, withoutBrokenStates } from "../../../testkit/controller/pod_index_model.ts";
-import {
-  defaultOptions,
-  Model,
-  noChance,
-  statefulSet,
-} from "../../../testkit/controller/stateful_set_model.ts";
+import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import {
   befall,
   changeTemplate,

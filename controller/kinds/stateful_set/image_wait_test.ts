@@ -1,11 +1,7 @@
 import t from "tap";
 import { PullsAhead } from "../../../testkit/controller/image_pull_job_builder.ts";
-import {
-  defaultOptions,
-  Model,
-  noChance,
-  statefulSet,
-} from "../../../testkit/controller/stateful_set_model.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
+import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { changeTemplate } from "../../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../../rollout/images/image_wait.ts";
 import { planStatefulSet } from "./plan.ts";

@@ -3,15 +3,12 @@
  * its partition, or in the midst of a rollout; and the answer to one of thousands of creations in flight.
  * `npx node --expose-gc controller/kinds/stateful_set/index_bench.ts 5000`; a further argument names the one case to run.
  */
+
 import type { Pod } from "../../../kube/index.ts";
 import { printCost } from "../../../testkit/controller/event_cost.ts";
 import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
-import {
-  defaultOptions,
-  Model,
-  noChance,
-  statefulSet,
-} from "../../../testkit/controller/stateful_set_model.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
+import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { sharedCaches } from "../../runtime/caches.ts";
 import { planStatefulSet } from "./plan.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import t from "tap";
 import type { StatefulSet } from "../../../crds/index.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
 import {
   defaultOptions,
   Model,
-  noChance,
   Refused,
   statefulSet,
 } from "../../../testkit/controller/stateful_set_model.ts";

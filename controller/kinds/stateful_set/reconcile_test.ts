@@ -1,9 +1,11 @@
 /** What the caches tell of pods and claims reaches the index of the set that it is about. */
+
 import t from "tap";
 import type { Pod } from "../../../kube/index.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { plainClaim } from "../../../testkit/controller/projection_builder.ts";
-import { defaultOptions, noChance, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import { defaultOptions, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { ownerKey, ownerKeyOf } from "../../plan/owners.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { sharedCaches } from "../../runtime/caches.ts";

@@ -1,11 +1,7 @@
 import t from "tap";
 import { isPodWrite, LateWrites } from "../../../testkit/controller/late_writes_model.ts";
-import {
-  defaultOptions,
-  Model,
-  noChance,
-  statefulSet,
-} from "../../../testkit/controller/stateful_set_model.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
+import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import { planStatefulSet } from "./plan.ts";

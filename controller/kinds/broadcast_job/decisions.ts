@@ -1,0 +1,17 @@
+/** What one pass of a BroadcastJob decides. */
+import type { BroadcastJobStatus } from "../../../crds/index.ts";
+import { Decisions } from "../../rollout/decisions.ts";
+import type { ObjectEvent, Plan } from "../../rollout/writes/actions.ts";
+
+export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
+  /** Warnings about a state that lasts: to be reported once, when it begins. */
+  readonly warnings: readonly ObjectEvent[];
+}
+
+export class BroadcastJobDecisions extends Decisions {
+  readonly warnings: ObjectEvent[] = [];
+
+  override plan<Status>(status: Status): Plan<Status> & Pick<BroadcastJobPlan, "warnings"> {
+    return Object.assign(super.plan(status), { warnings: this.warnings });
+  }
+}
