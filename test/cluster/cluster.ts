@@ -16,7 +16,7 @@ import { type Api, connect, isRecord } from "./api.ts";
 import { serveApiAddress } from "./api_address.ts";
 import { writeImageArchive } from "./images.ts";
 import { TestNode, unmountBelow } from "./node.ts";
-import { exitOnInterrupt, type Service, startService, untilReady } from "./processes.ts";
+import { exitOnInterrupt, type Service, startService, untilAllReady, untilReady } from "./processes.ts";
 import { pushImage, startRegistry } from "./registry.ts";
 import {
   cachedPrograms,
@@ -324,16 +324,15 @@ class LocalCluster implements TestCluster {
       );
     }
     await Promise.all(this.nodes.map((node) => node.start()));
-    const watched = this.#services[0];
-    if (watched !== undefined) await untilReady(watched, () => this.#allReady(names.length), 120_000);
+    await untilAllReady(
+      this.nodes.map(({ name, kubelet }) => ({ service: kubelet, probe: () => this.#isReady(name) })),
+      120_000,
+    );
   }
 
-  async #allReady(count: number): Promise<boolean> {
-    const nodes = await this.api.list("nodes");
-    const ready = nodes.filter((node) =>
-      node.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True"),
-    );
-    return ready.length === count;
+  async #isReady(node: string): Promise<boolean> {
+    const { status } = await this.api.get("nodes", node);
+    return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
   }
 }
 

@@ -75,6 +75,11 @@ export class TestNode {
     return this.#containerd;
   }
 
+  get kubelet(): Service {
+    if (this.#kubelet === undefined) throw new Error(`the kubelet of ${this.name} was not started`);
+    return this.#kubelet;
+  }
+
   startKubelet(): void {
     const { root, pki, url, programs, ports } = this.#options;
     const config = join(this.folder, "kubelet.json");

@@ -147,3 +147,18 @@ export async function untilReady(
     await sleep(200);
   }
 }
+
+/** A service, and what says that it is ready. */
+export interface Probed {
+  readonly service: Service;
+  readonly probe: () => Promise<boolean>;
+}
+
+/** `untilReady` of services that start side by side; throws with what is to be said about each that was not ready. */
+export async function untilAllReady(probed: readonly Probed[], timeoutMs: number): Promise<void> {
+  const outcomes = await Promise.allSettled(
+    probed.map(({ service, probe }) => untilReady(service, probe, timeoutMs)),
+  );
+  const failures = outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason.message] : []));
+  if (failures.length > 0) throw new Error(failures.join("\n"));
+}
