@@ -1,9 +1,5 @@
 /** The agent's own metrics (spec agent 8). */
-
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
-import Histogram from "prom-client/lib/histogram.js";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { CriCall } from "./cri/client.ts";
 
 export type KillReason = "crr" | "meta" | "swap" | "liveness";

@@ -1,16 +1,12 @@
 /** Metrics under the names that dashboards for the API know (spec platform 3), and a few of our own: `refit_*`. */
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
-import Histogram from "prom-client/lib/histogram.js";
-import RegistryClass from "prom-client/lib/registry.js";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { type Metrics, unexpectedPlaces } from "./metrics_types.ts";
 
 export type { Registry } from "prom-client";
 
 /** A registry of its own for each process instance; there is no global one. */
 export function createRegistry(): Registry {
-  return new RegistryClass();
+  return new Registry();
 }
 
 const reconcileBuckets = [
