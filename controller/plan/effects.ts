@@ -55,6 +55,22 @@ export interface DeleteEffect extends WriteTarget {
   readonly cascade?: true;
 }
 
+/**
+ * What an object is to have in it, whatever its newest version has by the time of the write. The pass does not wait for it. Edits of one
+ * object, by any plan of the controller, that wait while another write of it is in flight become one write. As good as done when
+ * the object is gone.
+ */
+export interface EditEffect extends WriteTarget {
+  readonly type: "edit";
+  readonly edit: Edit;
+  readonly priority?: Priority;
+}
+
+/** What the holder of the resource knows how to put into an object (runtime/executor/writable.ts). */
+export interface Edit {
+  readonly type: string;
+}
+
 /** What the server may refuse. */
 interface Refusable {
   /** Recorded when the server refused it; `{error}` in the message is what it said. */
@@ -136,7 +152,7 @@ export interface SpendBudgetEffect extends Pick<Refusable, "failed"> {
 type SequenceEffect = WriteEffect | WritesEffect | AttemptsEffect | EventEffect;
 
 /** What any controller may want done. */
-export type Effect = SequenceEffect | BackgroundEffect;
+export type Effect = SequenceEffect | BackgroundEffect | EditEffect;
 
 /** What is to be done with the object of the plan. */
 export type ObjectEffect = AnyObjectEffect & Refusable;

@@ -32,7 +32,7 @@ function scene(refusal: KubeError, stored = job("child"), refusalToDelete = refu
   };
   const deps = kindDeps(imageListPullJobResource, client, testClock());
   const children = new Children(deps, "ImageListPullJob", imagePullJobResource, ownersOf);
-  const executor = new Executor(deps, { jobs: children.writable() });
+  const executor = new Executor(deps, { writes: { jobs: children.writable() } });
   return {
     write: (effect: WriteEffect) => executor.carryOut(owner, effect, new Map()),
     queue: deps.queue,

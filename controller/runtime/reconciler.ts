@@ -1,20 +1,17 @@
 /** What a kind, or a controller without one, brings to the shell: passes over one key each, as data. */
 import type { KubeObject } from "../../kube/core/index.ts";
 import type { Effect, KindEffect, Outcomes } from "../plan/effects.ts";
-import type { Writables } from "./executor/executor.ts";
-
-/** Being replaced by effects. */
-export type Write = () => Promise<unknown>;
+import type { ExecutorSettings } from "./executor/executor.ts";
 
 /** What one pass over a key comes to. */
 export interface PlainResult {
   /** Carried out in order, each answered before the next; the first failure ends the pass (executor/failure.ts). */
-  readonly effects?: readonly (Effect | Write)[];
+  readonly effects?: readonly Effect[];
   readonly requeueAfterMs?: number | undefined;
 }
 
 export interface Result extends Omit<PlainResult, "effects"> {
-  readonly effects?: readonly (KindEffect | Write)[];
+  readonly effects?: readonly KindEffect[];
   /**
    * As it should be; absent: it stays. Written when it differs, coalesced while it churns. Offered before the effects, so
    * that it is reported also where those are refused; an exact patch of the object in the same pass would meet it as a race.
@@ -29,9 +26,7 @@ export interface Result extends Omit<PlainResult, "effects"> {
 type Planned<R> = R | undefined | Promise<R | undefined>;
 
 /** Both sorts of reconcilers. */
-interface AnyReconciler<R> {
-  /** What effects may write beside the object of the plan; `resource` of an effect is a name in it. */
-  readonly writes?: Writables;
+interface AnyReconciler<R> extends ExecutorSettings {
   /** The effects of a result were carried out as far as `outcomes` tells. For what a kind remembers of its writes. */
   carriedOut?(key: string, result: R, outcomes: Outcomes): void;
 }

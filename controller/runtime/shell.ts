@@ -34,7 +34,7 @@ export function shellOf<T extends StatusObject>(deps: KindDeps<T>, reconciler: R
 }
 
 export function plainShellOf(deps: SharedDeps, reconciler: PlainReconciler): PlainShell {
-  const executor = new Executor(deps, reconciler.writes ?? {});
+  const executor = new Executor(deps, reconciler);
   const planned = async (key: string): Promise<Planned | undefined> => {
     const result = await reconciler.reconcile(key);
     if (result === undefined) return undefined;
@@ -42,10 +42,7 @@ export function plainShellOf(deps: SharedDeps, reconciler: PlainReconciler): Pla
     const subject = { key, uid: key, about: undefined, flow: key };
     const carryOut = () =>
       telling<PlainResult>(reconciler, key, result, async (writes) => {
-        for (const effect of effects) {
-          if (typeof effect === "function") await effect();
-          else await executor.carryOut(subject, effect, writes);
-        }
+        for (const effect of effects) await executor.carryOut(subject, effect, writes);
       });
     return { requeueAfterMs, carryOut };
   };
@@ -156,7 +153,7 @@ class Shell<T extends StatusObject> implements KindShell {
   /** How long background effects are held back; 0 when they are begun, undefined when there are none. */
   #heldMs(object: T | undefined, { effects = [] }: Result): number | undefined {
     for (const effect of effects) {
-      if (typeof effect !== "function" && effect.type === "background")
+      if (effect.type === "background")
         return this.#executor.heldMs(object?.metadata.uid ?? "", effect.attempt);
     }
     return undefined;
@@ -196,13 +193,10 @@ class Shell<T extends StatusObject> implements KindShell {
     let object = planned;
     const left = [...effects];
     for (let effect = left.shift(); effect !== undefined; effect = left.shift()) {
-      if (typeof effect === "function") await effect();
-      else {
-        const written = await this.#executor.carryOutFor(key, object, effect, writes);
-        object = written.object;
-        // The rest is that of the newer plan.
-        if (written.rest !== undefined) left.splice(0, left.length, ...written.rest);
-      }
+      const written = await this.#executor.carryOutFor(key, object, effect, writes);
+      object = written.object;
+      // The rest is that of the newer plan.
+      if (written.rest !== undefined) left.splice(0, left.length, ...written.rest);
     }
   }
 }

@@ -125,7 +125,7 @@ export class PullsAhead {
     const job = this.jobs[0]?.job;
     const found = this.nodes.get(node);
     if (job === undefined || found === undefined) return;
-    const task = { ttlSeconds: 300, random: () => 0, now };
+    const task = { ttlSeconds: 300, chance: 0, now };
     const started = written(found, { spec: withTask(found, job, pullTarget(job, []), task) });
     this.nodes.set(node, answered(started, phase, now));
   }

@@ -2,6 +2,7 @@
  * How far the nodes of one job are, kept up to date node by node: an event of one node costs the same whether the
  * job has three nodes or thousands. Order: ascending names. Spec: images P4.3, P4.7.
  */
+import { earliest } from "../../plan/earliest.ts";
 import type { NodeState } from "../../rollout/images/pull_task.ts";
 
 /** What plans see of it. */
@@ -106,11 +107,14 @@ export class JobNodes implements NodeCounts {
     this.#change(node, () => this.#held.set(node, until));
   }
 
-  /** Ends the holds that are over. */
-  releaseHeld(now: number): void {
+  /** Ends the holds that are over at `now` (monotonic milliseconds); returns after how long the next one is. */
+  releaseHeld(now: number): number | undefined {
+    let next: number | undefined;
     for (const [node, until] of this.#held) {
       if (until <= now) this.#change(node, () => this.#held.delete(node));
+      else next = earliest([next, until - now]);
     }
+    return next;
   }
 
   #named(matches: (state: NodeState) => boolean): string[] {

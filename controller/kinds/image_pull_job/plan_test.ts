@@ -133,7 +133,7 @@ t.test("of fifty jobs for tags of one image, a tag that goes enqueues its own jo
   const jobs = Array.from({ length: 50 }, (_, index) =>
     pullJob({ image: `nginx:${index}` }, { name: `job-${index}`, uid: `uid-${index}` }),
   );
-  const task = { ttlSeconds: 300, random: () => 0, now: startMs };
+  const task = { ttlSeconds: 300, chance: 0, now: startMs };
   for (const job of jobs) {
     tallies.of(`ns/${job.metadata.name}`, job, [], undefined);
     const found = cache.get("n1") ?? nodeImage("n1");
@@ -216,7 +216,7 @@ class Model {
     const { nodes, target } = this.tally;
     const found = this.cache.get(name);
     if (stored && found !== undefined) {
-      const options = { ttlSeconds: 300, random: () => 0.5, now: startMs };
+      const options = { ttlSeconds: 300, chance: 0.5, now: startMs };
       this.cache.upsert(written(found, { spec: withTask(found, this.job, target, options) }));
     }
     nodes.endWrite(name);
@@ -316,7 +316,7 @@ function act(model: Model, each: Step): void {
 }
 
 t.test("a second job on a pulled tag has it pulled again, and both are owners", async (t) => {
-  const options = { ttlSeconds: 300, random: () => 0, now: startMs };
+  const options = { ttlSeconds: 300, chance: 0, now: startMs };
   const first = pullJob({ sandboxConfig: { labels: { a: "b" } } });
   const second = pullJob({ imagePullPolicy: "Always" }, { name: "second", uid: "uid-second" });
   const one = nodeImage("n");
@@ -337,9 +337,9 @@ t.test("a second job on a pulled tag has it pulled again, and both are owners", 
 });
 
 t.test("a task carries the job's times, spread by chance", async (t) => {
-  const policyOf = (job: ImagePullJob, random: number) => {
+  const policyOf = (job: ImagePullJob, chance: number) => {
     const one = nodeImage("n");
-    const options = { ttlSeconds: 300, random: () => random, now: startMs };
+    const options = { ttlSeconds: 300, chance, now: startMs };
     return withTask(one, job, pullTarget(job, []), options).images?.["nginx"]?.tags[0]?.pullPolicy;
   };
   t.same(policyOf(pullJob(), 0), { timeoutSeconds: 600, backoffLimit: 3, ttlSecondsAfterFinished: 2100 });
@@ -357,7 +357,7 @@ t.test("a task carries the job's times, spread by chance", async (t) => {
 t.test(
   "late secrets are added without another pull; a stale status is recognised by its version",
   async (t) => {
-    const options = { ttlSeconds: 300, random: () => 0, now: startMs };
+    const options = { ttlSeconds: 300, chance: 0, now: startMs };
     const job = pullJob({ image: "constructor" });
     const one = nodeImage("n");
     const assigned = written(one, { spec: withTask(one, job, pullTarget(job, []), options) });

@@ -1,20 +1,23 @@
-/** ImagePullJobs: counts nodes as they report, tells nodes, copies secrets. No policy here. */
+/** ImagePullJobs: counts nodes as they report, plans what nodes are told and which secrets are copied. No policy here. */
 import { pullJobFinalizer as finalizer, type ImagePullJob, type NodeImage } from "../../../crds/index.ts";
+import { createMergePatch } from "../../../kube/core/index.ts";
 import type { Cache, Pod } from "../../../kube/index.ts";
 import { pullSecretResource } from "../../native/pull_secrets.ts";
-import type { KindEffect, Outcomes } from "../../plan/effects.ts";
+import { earliest } from "../../plan/earliest.ts";
+import type { Edit, EditEffect, KindEffect, Outcomes, WriteOutcome } from "../../plan/effects.ts";
 import { controllerOfKind, ownersOf } from "../../plan/owners.ts";
 import { imageListPullJobResource, nodeImageResource } from "../../plan/resources.ts";
 import type { SecretReference } from "../../rollout/images/node_image.ts";
 import { nodeImageDueAt, seenNode } from "../../rollout/images/node_image_due.ts";
-import { withTask } from "../../rollout/images/pull_task.ts";
+import { isPullTask, type PullTask, withTask } from "../../rollout/images/pull_task.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
+import type { Writables } from "../../runtime/executor/executor.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { NodeImageWriter } from "./node_image_writer.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
-import { JobSecrets } from "./secrets.ts";
+import { COPIES, JobSecrets } from "./secrets.ts";
 import { Tallies, type Tally } from "./tallies.ts";
 
 /** Others are written to first while a node refuses; then it is tried again, each time after a longer pause. */
@@ -24,9 +27,9 @@ const LONGEST_COALESCING_MS = 200;
 const NODES_PER_MS = 20;
 
 export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
+  readonly writes: Writables;
   readonly #deps: KindDeps<ImagePullJob>;
   readonly #nodeImages: Cache<NodeImage>;
-  readonly #writer: NodeImageWriter;
   readonly #tallies: Tallies;
   readonly #secrets: JobSecrets;
   readonly #pods: PodNeeds<Pod>;
@@ -35,17 +38,8 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
 
   constructor(deps: KindDeps<ImagePullJob>) {
     this.#deps = deps;
-    const { client, informers, log, queue, recorder, signal } = deps;
+    const { informers, log, queue } = deps;
     this.#nodeImages = informers.cacheOf(nodeImageResource);
-    // For copies of secrets. NodeImages belong to no namespace: any writer takes them.
-    const writer = deps.writesFor({ namespace: deps.options.daemonConfigNamespace });
-    this.#writer = new NodeImageWriter({
-      client,
-      writer,
-      resource: nodeImageResource,
-      objects: this.#nodeImages,
-      signal,
-    });
     this.#tallies = new Tallies(this.#nodeImages, (key) => queue.addAfter(key, this.coalescingMs(key)));
     this.#nodeImages.subscribe((change) => this.#tallies.nodeImageChanged(change));
     this.#pods = deps.selectedPods.needs((key, change) => {
@@ -53,15 +47,21 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
       else this.#tallies.podChanged(key, change);
     });
     this.#secrets = new JobSecrets({
-      client,
-      writer,
       log,
-      recorder,
-      signal,
       secrets: deps.selectPods(pullSecretResource),
       namespace: deps.options.daemonConfigNamespace,
       enqueue: (key) => queue.add(key),
     });
+    const nodeImages = this.#nodeImages;
+    this.writes = {
+      [COPIES]: this.#secrets.writable,
+      nodeimages: writable(nodeImageResource, {
+        flow: "nodeimages",
+        writeBack: (nodeImage) => nodeImages.writeBack(nodeImage),
+        removed: (key, uid) => nodeImages.remove(key, uid),
+        edits: { get: (key) => nodeImages.get(key), patchOf: tasksPatch },
+      }),
+    };
   }
 
   coalescingMs(key: string): number {
@@ -74,43 +74,43 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     this.#secrets.forget(key);
   }
 
-  drained(): Promise<void> {
-    return this.#writer.drained();
-  }
-
-  async reconcile(job: ImagePullJob, key: string): Promise<Result | undefined> {
-    const { clock, objects } = this.#deps;
+  reconcile(job: ImagePullJob, key: string): Result {
+    const { clock } = this.#deps;
     const isOver = job.metadata.deletionTimestamp !== undefined || job.status?.completionTime !== undefined;
     if (isOver) this.#end(key);
     const guarded = job.metadata.finalizers?.includes(finalizer) ?? false;
     const mayCopy = guarded || (job.spec.pullSecrets ?? []).length === 0;
-    const secrets = isOver || !mayCopy ? undefined : await this.#secrets.provide(key, job);
-    if (!objects.holds(key, job.metadata.uid)) return undefined;
-    const tally = secrets === undefined ? undefined : this.#tally(key, job, secrets);
-    tally?.nodes.releaseHeld(clock.monotonic());
+    const secrets = isOver || !mayCopy ? undefined : this.#secrets.provide(key, job);
+    const { events = [], writes = [] } = secrets ?? {};
+    // Nodes are told of copies that are there: each write of one enqueues the job.
+    if (writes.length > 0) return { effects: [...events, ...writes] };
+    const tally = secrets && this.#tally(key, job, secrets.references);
+    const heldMs = tally?.nodes.releaseHeld(clock.monotonic());
     const ownedByList = controllerOfKind(ownersOf(job), imageListPullJobResource.kind) !== undefined;
     const nodesDueAt = tally?.nodes.desired === 0 ? this.#nodesDueAt(tally) : undefined;
     const seen = { job, nodes: tally?.nodes, nodesDueAt, guarded, ownedByList };
     const plan = planImagePullJob(seen, clock.now());
-    const effects: KindEffect[] = [];
+    const effects: KindEffect[] = [...events];
     if (plan.guard) effects.push({ type: "add finalizer", finalizer });
-    if (plan.release && (await this.#secrets.giveBack(key, job)))
-      effects.push({ type: "remove finalizer", finalizer });
+    const released = plan.release ? this.#secrets.giveBack(key, job) : undefined;
+    if (released !== undefined) effects.push(...released, { type: "remove finalizer", finalizer });
     if (plan.remove) effects.push({ type: "delete object" });
-    if (tally !== undefined) this.#assign(key, job, tally, plan);
+    if (tally !== undefined) effects.push(...this.#assign(job, tally, plan));
     return {
       status: plan.status,
       size: tally?.nodes.desired ?? 0,
       settled: plan.status?.completionTime !== undefined,
       effects,
-      requeueAfterMs: plan.requeueAfterMs,
+      requeueAfterMs: earliest([plan.requeueAfterMs, heldMs]),
     };
   }
 
-  /** What needs the finalizer follows in the next pass. */
   carriedOut(key: string, { effects = [] }: Result, { error }: Outcomes): void {
-    const isGuarded = effects.some((effect) => "type" in effect && effect.type === "add finalizer");
-    if (isGuarded && error === undefined) this.#deps.queue.add(key);
+    if (error !== undefined) return;
+    const has = (wanted: KindEffect["type"]) => effects.some(({ type }) => type === wanted);
+    // What needs the finalizer follows in the next pass.
+    if (has("add finalizer")) this.#deps.queue.add(key);
+    if (has("remove finalizer")) this.#secrets.forget(key);
   }
 
   /** Undefined until the pods that the job selects are known. */
@@ -140,39 +140,41 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     return last;
   }
 
-  #assign(key: string, job: ImagePullJob, tally: Tally, plan: PullJobPlan): void {
-    const lacking = plan.supply ? tally.nodes.lackingNodes() : [];
-    for (const node of [...lacking, ...tally.nodes.first(plan.tell)]) {
-      void this.#write(key, job, tally, node);
-    }
+  /** Until its edit has ended, a node counts as active. Nothing that may fail goes before it in the pass. */
+  #assign(job: ImagePullJob, { target, nodes }: Tally, plan: PullJobPlan): EditEffect[] {
+    const { clock, options, random } = this.#deps;
+    const lacking = plan.supply ? nodes.lackingNodes() : [];
+    return [...lacking, ...nodes.first(plan.tell)].map((name) => {
+      nodes.beginWrite(name);
+      const edit: PullTask = {
+        type: "pull task",
+        job: { spec: job.spec },
+        target,
+        options: { ttlSeconds: options.pullTaskTtlSeconds, chance: random(), now: clock.now() },
+      };
+      return { type: "edit", resource: "nodeimages", name, edit, priority: "high" };
+    });
   }
 
-  async #write(key: string, job: ImagePullJob, { target, nodes }: Tally, node: string): Promise<void> {
-    const { clock, log, options, queue, random, signal } = this.#deps;
-    nodes.beginWrite(node);
-    try {
-      const task = { ttlSeconds: options.pullTaskTtlSeconds, random, now: clock.now() };
-      await this.#writer.write(node, (nodeImage) => withTask(nodeImage, job, target, task));
-      this.#refusals.get(key)?.forget(node);
-    } catch (error) {
-      if (signal.aborted) return;
+  editEnded(key: string, uid: string, { name: node }: EditEffect, { error }: WriteOutcome): void {
+    const { log, queue } = this.#deps;
+    const tally = this.#tallies.get(key);
+    // Ended meanwhile: nobody would take the count away again.
+    const nodes = tally?.uid === uid ? tally.nodes : undefined;
+    if (error === undefined) this.#refusals.get(key)?.forget(node);
+    else {
       log.warn("an image could not be assigned to a node", { error, object: key, node });
-      this.#hold(key, nodes, node, error);
-    } finally {
-      nodes.endWrite(node);
-      queue.addAfter(key, this.coalescingMs(key));
+      if (nodes !== undefined) this.#hold(key, nodes, node, error);
     }
+    nodes?.endWrite(node);
+    queue.addAfter(key, this.coalescingMs(key));
   }
 
   #hold(key: string, nodes: Tally["nodes"], node: string, error: unknown): void {
-    const { clock, queue } = this.#deps;
-    // Ended meanwhile: nobody would take the count away again.
-    if (this.#tallies.get(key) === undefined) return;
+    const { clock } = this.#deps;
     const refusals = this.#refusals.get(key) ?? new Backoff({ clock, ...REFUSALS });
     this.#refusals.set(key, refusals);
-    const pause = refusals.failed(node, error);
-    nodes.hold(node, clock.monotonic() + pause);
-    queue.addAfter(key, pause);
+    nodes.hold(node, clock.monotonic() + refusals.failed(node, error));
   }
 
   /** Nothing more is counted or assigned for the job. */
@@ -181,4 +183,15 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     this.#pods.release(key);
     this.#refusals.delete(key);
   }
+}
+
+function tasksPatch(nodeImage: NodeImage, edits: readonly Edit[]): object | undefined {
+  const { spec: before } = nodeImage;
+  const spec = edits
+    .filter(isPullTask)
+    .reduce(
+      (spec, { job, target, options }) => withTask({ ...nodeImage, spec }, job, target, options),
+      before,
+    );
+  return spec === before ? undefined : { spec: createMergePatch(before ?? {}, spec) };
 }

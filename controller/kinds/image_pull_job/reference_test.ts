@@ -342,7 +342,7 @@ t.test(
         else met.running++;
         return told.every((name) => {
           const [found = nodeImage(name)] = [cache.get(name)];
-          const written = withTask(found, job, target, { ttlSeconds: 300, random: () => chance, now });
+          const written = withTask(found, job, target, { ttlSeconds: 300, chance, now });
           const entry: unknown = JSON.parse(JSON.stringify(written.images?.["nginx"]));
           const one = all.find((each) => each.name === name);
           return one !== undefined && jsonEqual(entry, expectedEntry(one, given, seconds, chance));

@@ -164,10 +164,3 @@ function sameTexts(a: Labels, b: Labels): boolean {
 function keyOfSecret({ namespace, name }: PullSecret): string {
   return keyOf({ namespace, name });
 }
-
-/** The copy with the jobs that a stored one names, too; undefined where what is stored is no copy of the same source. */
-export function withJobsOf(stored: PullSecret, copy: WantedCopy): WantedCopy | undefined {
-  if (stored.annotations[SOURCE] !== copy.annotations[SOURCE]) return undefined;
-  const jobs = [stored.annotations[REFERENCES], copy.annotations[REFERENCES]].flatMap(listed);
-  return { ...copy, annotations: listing(copy.annotations, [...new Set(jobs)]) };
-}

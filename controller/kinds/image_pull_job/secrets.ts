@@ -1,18 +1,11 @@
-/** Carries out what `planSecretCopies` decides: watches the secrets of jobs that run, writes their copies. */
+/** The secrets of jobs that run and their copies: watches them, and makes effects of what `planSecretCopies` decides. */
 import type { ImagePullJob } from "../../../crds/index.ts";
 import { createMergePatch, keyOf } from "../../../kube/core/index.ts";
-import {
-  type Change,
-  type EventRecorder,
-  isKubeError,
-  type Log,
-  type ReadingClient,
-  type Writer,
-} from "../../../kube/index.ts";
+import type { Change, Log } from "../../../kube/index.ts";
 import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.ts";
-import { eventTarget } from "../../plan/event_target.ts";
-import { imagePullJobResource } from "../../plan/resources.ts";
+import type { EventEffect, WriteEffect } from "../../plan/effects.ts";
 import type { SecretReference } from "../../rollout/images/node_image.ts";
+import { type Writable, writable } from "../../runtime/executor/writable.ts";
 import type { PodNeeds, PodSelection, SelectedPods } from "../../runtime/selected_pods.ts";
 import {
   namesJob,
@@ -20,23 +13,29 @@ import {
   planSecretCopies,
   type SecretWrite,
   type WantedCopy,
-  withJobsOf,
 } from "./secret_copies.ts";
 
+/** The copies, among the `writes` of the reconciler. */
+export const COPIES = "secret copies";
+
 interface JobSecretsDeps {
-  client: Pick<ReadingClient, "get">;
-  /** Writes in that namespace. */
-  writer: Writer;
   log: Log;
-  recorder: EventRecorder;
-  signal: AbortSignal;
   secrets: SelectedPods<PullSecret>;
   /** Namespace of the copies. */
   namespace: string;
   enqueue(key: string): void;
 }
 
+/** What a job that runs needs. */
+interface ProvidedSecrets {
+  /** What goes into NodeImages once the copies are written. */
+  readonly references: readonly SecretReference[];
+  readonly events: readonly EventEffect[];
+  readonly writes: readonly WriteEffect[];
+}
+
 export class JobSecrets {
+  readonly writable: Writable;
   readonly #deps: JobSecretsDeps;
   readonly #needs: PodNeeds<PullSecret>;
   /** UIDs of secrets that an event was about, by job: one event each, not one a pass. */
@@ -47,17 +46,19 @@ export class JobSecrets {
     this.#needs = deps.secrets.needs((key, change) => {
       if (change === undefined || this.#concerns(key, change)) deps.enqueue(key);
     });
+    this.writable = writable(pullSecretResource, {
+      scope: { namespace: deps.namespace },
+      flow: "pull secrets",
+      writeBack: (copy, key) => this.#needs.held(key)?.[0]?.writeBack(copy),
+    });
   }
 
-  /**
-   * Makes the copies that the job needs; what goes into NodeImages. Undefined until its secrets are known: the job is
-   * enqueued then. Rejects when a copy cannot be written.
-   */
-  async provide(key: string, job: ImagePullJob): Promise<readonly SecretReference[] | undefined> {
+  /** Undefined until its secrets are known: the job is enqueued then. Each copy that is written enqueues it, too. */
+  provide(key: string, job: ImagePullJob): ProvidedSecrets | undefined {
     const names = [...new Set(job.spec.pullSecrets ?? [])].filter((name) => name !== "");
     if (names.length === 0) {
       this.forget(key);
-      return [];
+      return { references: [], events: [], writes: [] };
     }
     const jobNamespace = job.metadata.namespace ?? "";
     const held = this.#needs.need(key, [
@@ -76,21 +77,20 @@ export class JobSecrets {
       sources: found,
       copies: [...(copies?.values() ?? [])],
     });
-    for (const secret of plan.unsupported) this.#report(key, job, secret);
-    for (const write of plan.writes) copies?.writeBack(await this.#write(write));
-    return plan.references;
+    return {
+      references: plan.references,
+      events: plan.unsupported.flatMap((secret) => this.#reportOnce(key, secret)),
+      writes: plan.writes.map((write) => effectOf(this.#deps.namespace, write)),
+    };
   }
 
-  /** Gives back what the job used; true when nothing is left of it. */
-  async giveBack(key: string, job: ImagePullJob): Promise<boolean> {
-    if ((job.spec.pullSecrets ?? []).length === 0) return true;
-    const held = this.#needs.need(key, [this.#copies()]);
-    if (held === undefined) return false;
-    const [copies] = held;
-    const writes = planRelease({ job: key, copies: [...(copies?.values() ?? [])] });
-    for (const write of writes) copies?.writeBack(await this.#write(write));
-    this.forget(key);
-    return true;
+  /** Gives back what the job used. Undefined until the copies are known: the job is enqueued then. */
+  giveBack(key: string, job: ImagePullJob): readonly WriteEffect[] | undefined {
+    if ((job.spec.pullSecrets ?? []).length === 0) return [];
+    const [copies] = this.#needs.need(key, [this.#copies()]) ?? [];
+    if (copies === undefined) return undefined;
+    const writes = planRelease({ job: key, copies: [...copies.values()] });
+    return writes.map((write) => effectOf(this.#deps.namespace, write));
   }
 
   forget(key: string): void {
@@ -98,18 +98,13 @@ export class JobSecrets {
     this.#reported.delete(key);
   }
 
-  #report(key: string, { metadata }: ImagePullJob, { name: secret, uid: secretUid, type }: PullSecret): void {
+  #reportOnce(key: string, { name, uid, type }: PullSecret): EventEffect[] {
     const reported = this.#reported.get(key) ?? new Set();
     this.#reported.set(key, reported);
-    if (reported.has(secretUid)) return;
-    reported.add(secretUid);
-    const message = `pull secret ${secret} is of type ${type || "Opaque"} and was not copied: use kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg`;
-    this.#deps.recorder.event(
-      eventTarget(imagePullJobResource, metadata),
-      "Warning",
-      "UnsupportedPullSecret",
-      message,
-    );
+    if (reported.has(uid)) return [];
+    reported.add(uid);
+    const message = `pull secret ${name} is of type ${type || "Opaque"} and was not copied: use kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg`;
+    return [{ type: "event", event: { type: "Warning", reason: "UnsupportedPullSecret", message } }];
   }
 
   #copies(): PodSelection {
@@ -121,52 +116,23 @@ export class JobSecrets {
     const { namespace } = this.#deps;
     return object.namespace !== namespace || key.startsWith(`${namespace}/`) || namesJob(object, key);
   }
+}
 
-  async #write(write: SecretWrite): Promise<PullSecret> {
-    const { writer, signal } = this.#deps;
-    const options = { signal, flow: "pull secrets" };
-    switch (write.type) {
-      case "create":
-        return this.#create(write.copy);
-      case "update": {
-        const { namespace, name, resourceVersion } = write.before;
-        const body = patchOf(write.before, write.copy);
-        return writer.patch(
-          pullSecretResource,
-          { namespace, name },
-          { type: "merge", body: { ...body, metadata: { ...body.metadata, resourceVersion } } },
-          options,
-        );
-      }
-      case "delete": {
-        const { namespace, name, uid, resourceVersion } = write.copy;
-        try {
-          // Whoever has been listed meanwhile keeps it.
-          await writer.delete(pullSecretResource, { namespace, name }, { ...options, uid, resourceVersion });
-        } catch (error) {
-          if (!isKubeError(error, "NotFound")) throw error;
-        }
-        return { ...write.copy, deleting: true };
-      }
+/** Of the very version that was seen: whoever has been listed meanwhile keeps it. */
+function effectOf(namespace: string, write: SecretWrite): WriteEffect {
+  const target = { resource: COPIES, namespace, name: write.copy.name, whenRaced: "retry" } as const;
+  switch (write.type) {
+    case "create": {
+      const { labels, annotations, type, data } = write.copy;
+      return { ...target, type: "create", body: { metadata: { labels, annotations }, type, data } };
     }
-  }
-
-  /** A copy of this source may exist already: of another job, or because an answer was lost. */
-  async #create(copy: WantedCopy): Promise<PullSecret> {
-    const { client, writer, namespace, signal } = this.#deps;
-    const { name, type, labels, annotations, data } = copy;
-    const metadata = { name, namespace, labels, annotations };
-    const body = { apiVersion: "v1", kind: "Secret", metadata, type, data };
-    const options = { signal, flow: "pull secrets" };
-    try {
-      return await writer.create(pullSecretResource, namespace, body, options);
-    } catch (error) {
-      if (!isKubeError(error, "AlreadyExists")) throw error;
-      const before = await client.get(pullSecretResource, { namespace, name }, { signal });
-      const merged = withJobsOf(before, copy);
-      // Something else has the name: once that is seen, the copy gets another one.
-      if (merged === undefined) throw error;
-      return this.#write({ type: "update", before, copy: merged });
+    case "update": {
+      const body = patchOf(write.before, write.copy);
+      return { ...target, type: "patch", patch: { type: "merge", body } };
+    }
+    case "delete": {
+      const { uid, resourceVersion } = write.copy;
+      return { ...target, type: "delete", uid, resourceVersion };
     }
   }
 }
@@ -176,6 +142,7 @@ function patchOf(before: PullSecret, copy: WantedCopy): { metadata: object; data
     metadata: {
       labels: createMergePatch(before.labels, copy.labels),
       annotations: createMergePatch(before.annotations, copy.annotations),
+      resourceVersion: before.resourceVersion,
     },
     data: createMergePatch(before.data, copy.data),
   };

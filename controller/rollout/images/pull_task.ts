@@ -9,7 +9,7 @@ import {
   type NodeImageSpec,
 } from "../../../crds/index.ts";
 import { familiarImage, formatTime, jsonEqual, put } from "../../../kube/core/index.ts";
-import type { Random } from "../../../kube/index.ts";
+import type { Edit } from "../../plan/effects.ts";
 import {
   currentStatus,
   type ImageSpec,
@@ -37,9 +37,22 @@ export type NodeState = "unassigned" | "active" | "succeeded" | "failed";
 interface TaskOptions {
   /** Seconds that a finished task of policy Always stays beyond the job's own times. */
   readonly ttlSeconds: number;
-  readonly random: Random;
+  /** At least 0 and less than 1: spreads the ends of tasks, so that not every node is written to in the same second. */
+  readonly chance: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
+}
+
+/** An edit of a NodeImage: it is to have the task of the job. */
+export interface PullTask extends Edit {
+  readonly type: "pull task";
+  readonly job: Pick<ImagePullJob, "spec">;
+  readonly target: PullTarget;
+  readonly options: TaskOptions;
+}
+
+export function isPullTask(edit: Edit): edit is PullTask {
+  return edit.type === "pull task";
 }
 
 /** Throws ParseError `InvalidImage` for an image that admission would have refused. */
@@ -69,7 +82,7 @@ export function lacksSecret(nodeImage: NodeImage, target: PullTarget): boolean {
 /** The NodeImage's spec with the job's task in it; the very object when it is there already. */
 export function withTask(
   nodeImage: NodeImage,
-  job: ImagePullJob,
+  job: PullTask["job"],
   target: PullTarget,
   options: TaskOptions,
 ): NodeImageSpec {
@@ -92,7 +105,7 @@ export function withTask(
 function tagsWith(
   nodeImage: NodeImage,
   tags: readonly TagSpec[],
-  job: ImagePullJob,
+  job: PullTask["job"],
   target: PullTarget,
   options: TaskOptions,
 ): TagSpec[] {
@@ -129,16 +142,15 @@ const NEVER_SPREAD_SECONDS = 600;
 const ALWAYS_SPREAD_SECONDS = 300;
 const NEVER_DEADLINE_SECONDS = 1800;
 
-/** Chance spreads the ends of tasks, so that not every node is written to in the same second. */
 function taskPolicy(
-  job: ImagePullJob,
-  { ttlSeconds, random }: TaskOptions,
+  job: PullTask["job"],
+  { ttlSeconds, chance }: TaskOptions,
 ): NonNullable<TagSpec["pullPolicy"]> {
   const { pullPolicy = {}, completionPolicy } = job.spec;
   const timeoutSeconds = pullPolicy.timeoutSeconds ?? defaultPullTimeoutSeconds;
   const backoffLimit = pullPolicy.backoffLimit ?? defaultPullBackoffLimit;
   if (completionPolicy?.type === "Never") {
-    const spread = Math.floor(random() * (2 * NEVER_SPREAD_SECONDS)) - NEVER_SPREAD_SECONDS;
+    const spread = Math.floor(chance * (2 * NEVER_SPREAD_SECONDS)) - NEVER_SPREAD_SECONDS;
     return {
       timeoutSeconds,
       backoffLimit,
@@ -151,7 +163,7 @@ function taskPolicy(
   return {
     timeoutSeconds,
     backoffLimit,
-    ttlSecondsAfterFinished: own + ttlSeconds + Math.floor(random() * ALWAYS_SPREAD_SECONDS),
+    ttlSecondsAfterFinished: own + ttlSeconds + Math.floor(chance * ALWAYS_SPREAD_SECONDS),
     ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
   };
 }

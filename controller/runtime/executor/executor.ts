@@ -19,6 +19,7 @@ import {
 import type {
   AttemptsEffect,
   BackgroundEffect,
+  EditEffect,
   Effect,
   EventEffect,
   SpendBudgetEffect,
@@ -31,7 +32,7 @@ import type { DisruptionGuard } from "../admission/pod_admission.ts";
 import { Backoff } from "./backoff.ts";
 import { BudgetRefusal, failureIn, failureOf } from "./failure.ts";
 import { slowStart } from "./slow_start.ts";
-import type { Writable } from "./writable.ts";
+import type { Writable, WriteContext } from "./writable.ts";
 
 export type Writables = Readonly<Record<string, Writable>>;
 
@@ -47,6 +48,14 @@ interface ExecutorDeps {
   readonly signal: AbortSignal;
 }
 
+/** What a reconciler says of its effects. */
+export interface ExecutorSettings {
+  /** What effects may write beside the object of the plan; `resource` of an effect is a name in it. */
+  readonly writes?: Writables;
+  /** An edit ended, for which no pass waits. `uid` is that of the object of its plan, which another one may have replaced. */
+  editEnded?(key: ObjectKey, uid: string, effect: EditEffect, outcome: WriteOutcome): void;
+}
+
 /** The object of a plan; for a controller without a kind, what its key stands for. */
 export interface PlanSubject {
   readonly key: ObjectKey;
@@ -59,16 +68,17 @@ export interface PlanSubject {
 
 export class Executor {
   readonly #deps: ExecutorDeps;
-  readonly #writables: Writables;
+  readonly #settings: ExecutorSettings;
+  readonly #edits = new Set<Promise<void>>();
   /** By UID: background effects that are under way. */
   readonly #inBackground = new Map<string, Promise<void>>();
   /** By UID: what was tried last, and how long it is held back. */
   readonly #attempts = new Map<string, string>();
   readonly #backoff: Backoff;
 
-  constructor(deps: ExecutorDeps, writables: Writables) {
+  constructor(deps: ExecutorDeps, settings: ExecutorSettings) {
     this.#deps = deps;
-    this.#writables = writables;
+    this.#settings = settings;
     const { clock, options } = deps;
     this.#backoff = new Backoff({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
   }
@@ -90,7 +100,8 @@ export class Executor {
 
   /** Resolves when nothing is under way in the background. */
   async drained(): Promise<void> {
-    while (this.#inBackground.size > 0) await Promise.allSettled(this.#inBackground.values());
+    while (this.#inBackground.size + this.#edits.size > 0)
+      await Promise.allSettled([...this.#inBackground.values(), ...this.#edits]);
   }
 
   /** Rejects with the first failure that ends the pass. `outcomes` gets every write that has an `id`. */
@@ -110,6 +121,8 @@ export class Executor {
         return this.#begin(subject, effect);
       case "spend budget":
         return this.reported(subject, effect, () => this.#spendBudget(effect));
+      case "edit":
+        return this.#edit(subject, effect);
       default:
         return this.#write(subject, effect, outcomes);
     }
@@ -120,15 +133,10 @@ export class Executor {
     effect: WriteEffect,
     outcomes: Map<string, WriteOutcome>,
   ): Promise<void> {
-    const { client, writesFor, signal } = this.#deps;
-    const { id, succeeded, failed, priority } = effect;
-    const writable = this.#writables[effect.resource];
-    if (writable === undefined)
-      throw new Error(`effects write ${effect.resource}, which is not among the writes`);
-    const options = { flow: subject.flow, signal, ...(priority === undefined ? {} : { priority }) };
-    const writer = writesFor(writable.scope ?? scopeOf(subject.key));
+    const { id, succeeded, failed } = effect;
+    const writable = this.#writableFor(effect);
     try {
-      await writable.send(effect, { key: subject.key, uid: subject.uid, writer, client, options });
+      await writable.send(effect, this.#contextOf(subject, effect, writable));
       if (id !== undefined) outcomes.set(id, {});
       if (succeeded !== undefined) this.#record(subject, succeeded);
     } catch (error) {
@@ -139,6 +147,37 @@ export class Executor {
       if (effect.tolerated === true && failure !== "aborted") return;
       throw error;
     }
+  }
+
+  #writableFor({ resource }: WriteEffect | EditEffect): Writable {
+    const writable = this.#settings.writes?.[resource];
+    if (writable === undefined) throw new Error(`effects write ${resource}, which is not among the writes`);
+    return writable;
+  }
+
+  #contextOf(
+    { key, uid, flow }: PlanSubject,
+    { priority }: WriteEffect | EditEffect,
+    writable: Writable,
+  ): WriteContext {
+    const { client, writesFor, signal } = this.#deps;
+    const urgency = priority === undefined ? {} : { priority };
+    const options = { flow: writable.flow ?? flow, signal, ...urgency };
+    return { key, uid, writer: writesFor(writable.scope ?? scopeOf(key)), client, options };
+  }
+
+  #edit(subject: PlanSubject, effect: EditEffect): void {
+    const { key, uid } = subject;
+    const writable = this.#writableFor(effect);
+    const ended = (outcome: WriteOutcome): void => {
+      this.#edits.delete(running);
+      if (!this.#deps.signal.aborted) this.#settings.editEnded?.(key, uid, effect, outcome);
+    };
+    const running = writable.edit(effect, this.#contextOf(subject, effect, writable)).then(
+      () => ended({}),
+      (error: unknown) => ended({ error }),
+    );
+    this.#edits.add(running);
   }
 
   async #attempt(

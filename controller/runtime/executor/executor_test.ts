@@ -68,7 +68,7 @@ function scene(refusals: Readonly<Record<string, KubeErrorCode | KubeError>> = {
     removed: (key, uid) => held.push(`no ${key} ${uid}`),
     controllerOf: ({ controller }) => controller?.uid,
   });
-  const executor = new Executor(deps, { pods });
+  const executor = new Executor(deps, { writes: { pods } });
   const outcomes = new Map<string, { readonly error?: unknown }>();
   return {
     sent,
@@ -79,7 +79,7 @@ function scene(refusals: Readonly<Record<string, KubeErrorCode | KubeError>> = {
     clock,
     executor,
     executorWith: (more: { readonly mayDisrupt: DisruptionGuard | undefined }) =>
-      new Executor({ ...deps, ...more }, { pods }),
+      new Executor({ ...deps, ...more }, { writes: { pods } }),
     outcomes,
     /** The code of what ended the pass. */
     async run(effects: readonly Effect[]): Promise<string | undefined> {

@@ -7,7 +7,7 @@ import type { Reconciler, StatusObject } from "../reconciler.ts";
 import { Executor } from "./executor.ts";
 import { isAboutObject, OwnObject, type Written } from "./own_object.ts";
 
-type Settings<T> = Pick<Reconciler<T>, "writes" | "flow" | "renewed">;
+type Settings<T> = Pick<Reconciler<T>, "writes" | "editEnded" | "flow" | "renewed">;
 
 export class KindExecutor<T extends StatusObject> extends Executor {
   readonly #deps: KindDeps<T>;
@@ -15,7 +15,7 @@ export class KindExecutor<T extends StatusObject> extends Executor {
   readonly #own: OwnObject<T>;
 
   constructor(deps: KindDeps<T>, reconciler: Settings<T>) {
-    super(deps, reconciler.writes ?? {});
+    super(deps, reconciler);
     this.#deps = deps;
     this.#flow = reconciler.flow;
     this.#own = new OwnObject(deps, reconciler);

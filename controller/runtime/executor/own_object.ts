@@ -1,17 +1,17 @@
 /** Writes the object of a plan itself; answers go into its cache before anything else. No policy lives here. */
 import { type ObjectMeta, refOf } from "../../../kube/core/index.ts";
 import type { PatchOptions, WriteOptions } from "../../../kube/index.ts";
-import type { ObjectBody, ObjectEffect, StatusPatch } from "../../plan/effects.ts";
+import type { KindEffect, ObjectBody, ObjectEffect, StatusPatch } from "../../plan/effects.ts";
 import { scopeOf } from "../../plan/owners.ts";
 import { groupVersionOf } from "../../plan/resources.ts";
 import type { KindDeps } from "../kind.ts";
-import type { Reconciler, Result, StatusObject } from "../reconciler.ts";
+import type { Reconciler, StatusObject } from "../reconciler.ts";
 
 export interface Written<T> {
   /** The object as it is after the effect; undefined: it is gone. */
   readonly object: T | undefined;
   /** What takes the place of the effects that follow; absent: they stay. */
-  readonly rest?: NonNullable<Result["effects"]>;
+  readonly rest?: readonly KindEffect[];
 }
 
 type Settings = Pick<ObjectEffect, "priority">;
@@ -19,7 +19,7 @@ type Settings = Pick<ObjectEffect, "priority">;
 interface Renewed {
   readonly resourceVersion: string;
   readonly status: object;
-  readonly rest: NonNullable<Result["effects"]>;
+  readonly rest: readonly KindEffect[];
 }
 
 export class OwnObject<T extends StatusObject> {

@@ -7,9 +7,10 @@ import {
   type WriteOptions,
   type Writer,
 } from "../../../kube/index.ts";
-import type { CreateEffect, DeleteEffect, PatchEffect, WriteEffect } from "../../plan/effects.ts";
+import type { CreateEffect, DeleteEffect, EditEffect, PatchEffect, WriteEffect } from "../../plan/effects.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
 import { groupVersionOf } from "../../plan/resources.ts";
+import { type EditedObjects, Edits } from "./edits.ts";
 
 /** Where objects are held. `key` is that of the plan. Answers go there before anything else. */
 export interface Holder<T> {
@@ -21,6 +22,10 @@ export interface Holder<T> {
   remains?(object: T): boolean;
   /** Where writes may go. Default: the namespace of the object of the plan. */
   readonly scope?: OwnerScope;
+  /** Fairness key of writes that are for several objects. Default: that of the plan. */
+  readonly flow?: string;
+  /** Needed for edits. */
+  readonly edits?: EditedObjects<T>;
 }
 
 export interface WriteContext {
@@ -34,8 +39,11 @@ export interface WriteContext {
 
 export interface Writable {
   readonly scope: OwnerScope | undefined;
+  readonly flow: string | undefined;
   /** Rejects with what the server answered. */
   send(effect: WriteEffect, context: WriteContext): Promise<void>;
+  /** Resolves when the edit is stored or the object is gone; rejects with what the server answered. */
+  edit(effect: EditEffect, context: WriteContext): Promise<void>;
 }
 
 export function writable<T>(resource: Resource<T>, holder: Holder<NoInfer<T>> = {}): Writable {
@@ -81,12 +89,26 @@ export function writable<T>(resource: Resource<T>, holder: Holder<NoInfer<T>> = 
       throw error;
     }
   };
+  const edits =
+    holder.edits &&
+    new Edits({
+      ...holder.edits,
+      resource,
+      written: (object, planKey) => holder.writeBack?.(object, planKey),
+      gone: (key, uid, planKey) => holder.removed?.(key, uid, planKey),
+    });
   return {
     scope: holder.scope,
+    flow: holder.flow,
     async send(effect, context) {
       if (effect.type === "delete") return remove(effect, context);
       const written = await (effect.type === "create" ? create(effect, context) : patch(effect, context));
       holder.writeBack?.(written, context.key);
+    },
+    async edit(effect, context) {
+      if (edits === undefined)
+        throw new Error(`effects edit ${effect.resource}, whose holder knows no edits`);
+      return edits.write(refIn(effect), effect.edit, context);
     },
   };
 }

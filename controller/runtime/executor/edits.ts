@@ -1,0 +1,127 @@
+/**
+ * Edits of objects that several plans write: one write of an object in flight, and edits that come meanwhile go into the next one.
+ * Each write carries the resourceVersion that it was made from; no policy lives here.
+ */
+import { keyOf, type ObjectKey, type ObjectRef } from "../../../kube/core/index.ts";
+import {
+  isKubeError,
+  type ReadingClient,
+  type Resource,
+  type WriteOptions,
+  type Writer,
+} from "../../../kube/index.ts";
+import type { Edit } from "../../plan/effects.ts";
+
+/** The objects of a resource as they are known, and what edits of them mean. */
+export interface EditedObjects<T> {
+  get(key: ObjectKey): T | undefined;
+  /** The merge patch that puts all of them into the object; undefined when it has them already. */
+  patchOf(object: T, edits: readonly Edit[]): object | undefined;
+}
+
+interface EditContext {
+  /** Of the object of the plan. */
+  readonly key: ObjectKey;
+  readonly writer: Writer;
+  readonly client: Pick<ReadingClient, "get">;
+  readonly options: WriteOptions;
+}
+
+interface EditsDeps<T> extends EditedObjects<T> {
+  readonly resource: Resource<T>;
+  written(object: T, planKey: ObjectKey): void;
+  gone(key: ObjectKey, uid: string, planKey: ObjectKey): void;
+}
+
+interface WaitingEdit {
+  readonly edit: Edit;
+  readonly context: EditContext;
+  readonly settle: (error?: unknown) => void;
+}
+
+const ATTEMPTS = 8;
+
+export class Edits<T> {
+  readonly #deps: EditsDeps<T>;
+  /** By object: edits that wait for the write in flight. */
+  readonly #waiting = new Map<ObjectKey, WaitingEdit[]>();
+
+  constructor(deps: EditsDeps<T>) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when the edit is stored, or its object is gone; rejects with what the server answered. */
+  write(ref: ObjectRef, edit: Edit, context: EditContext): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
+      const waiting = this.#waiting.get(keyOf(ref));
+      if (waiting !== undefined) waiting.push({ edit, context, settle });
+      else {
+        this.#waiting.set(keyOf(ref), [{ edit, context, settle }]);
+        void this.#drain(ref);
+      }
+    });
+  }
+
+  async #drain(ref: ObjectRef): Promise<void> {
+    const key = keyOf(ref);
+    // Edits of this turn of the event loop go into the first write.
+    await Promise.resolve();
+    for (let edits = this.#take(key); edits.length > 0; edits = this.#take(key))
+      await this.#together(ref, edits);
+    this.#waiting.delete(key);
+  }
+
+  #take(key: ObjectKey): WaitingEdit[] {
+    return this.#waiting.get(key)?.splice(0) ?? [];
+  }
+
+  async #together(ref: ObjectRef, edits: readonly WaitingEdit[]): Promise<void> {
+    const [first] = edits;
+    if (first === undefined) return;
+    try {
+      await this.#patch(ref, edits, first.context);
+      for (const { settle } of edits) settle();
+    } catch (error) {
+      if (edits.length === 1) first.settle(error);
+      // One bad edit must not take the others with it.
+      else for (const edit of edits) await this.#together(ref, [edit]);
+    }
+  }
+
+  async #patch(ref: ObjectRef, edits: readonly WaitingEdit[], context: EditContext): Promise<void> {
+    const { resource } = this.#deps;
+    const { key, writer, options } = context;
+    for (let attempt = 1; ; attempt++) {
+      const object = this.#deps.get(keyOf(ref));
+      const patch =
+        object &&
+        this.#deps.patchOf(
+          object,
+          edits.map(({ edit }) => edit),
+        );
+      if (object === undefined || patch === undefined) return;
+      const { uid, version } = resource.codec.identify(object);
+      const body = { metadata: { resourceVersion: version }, ...patch };
+      try {
+        this.#deps.written(await writer.patch(resource, ref, { type: "merge", body }, options), key);
+        return;
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return this.#deps.gone(keyOf(ref), uid, key);
+        if (!isKubeError(error, "Conflict") || attempt === ATTEMPTS) throw error;
+        await this.#refresh(ref, uid, context);
+      }
+    }
+  }
+
+  /** Somebody else wrote: what the server has now. */
+  async #refresh(ref: ObjectRef, uid: string, { key, client, options }: EditContext): Promise<void> {
+    const { resource } = this.#deps;
+    try {
+      this.#deps.written(await client.get(resource, ref, options), key);
+    } catch (error) {
+      if (!isKubeError(error, "NotFound")) throw error;
+      this.#deps.gone(keyOf(ref), uid, key);
+    }
+  }
+}
