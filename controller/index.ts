@@ -2,35 +2,26 @@
 
 // kinds: plans, and what `refit why` and `refit plan` tell with them.
 export {
-  type CronJobChild,
-  childOfBroadcastJob,
-  childOfImageListPullJob,
-  childOfJob,
-  controllingCronJob,
+  CronJobChildren,
+  observeAdvancedCronJob,
   planAdvancedCronJob,
 } from "./kinds/advanced_cron_job/index.ts";
 export {
-  broadcastJobEligibility,
   broadcastJobOptions,
   broadcastJobState,
-  broadcastJobStrategy,
+  observeBroadcastJob,
   planBroadcastJob,
-  TaskIndex,
 } from "./kinds/broadcast_job/index.ts";
 export {
-  CloneIndex,
-  type CloneSetObserved,
   cloneSetOptions,
   cloneSetState,
+  observeCloneSet,
   planCloneSet,
 } from "./kinds/clone_set/index.ts";
 export {
-  availabilityOf,
-  DaemonIndex,
-  type DaemonSetObserved,
   daemonSetOptions,
   daemonSetState,
-  nodeEligibility,
+  observeDaemonSet,
   planDaemonSet,
 } from "./kinds/daemon_set/index.ts";
 export type { PodState as EphemeralPodState } from "./kinds/ephemeral_job/model.ts";
@@ -38,49 +29,51 @@ export { targetsOf as ephemeralTargetsOf } from "./kinds/ephemeral_job/targets.t
 export { nodeProbeName } from "./kinds/pod_probe_marker/model.ts";
 export { relatedBudget } from "./kinds/pod_unavailable_budget/pod_facts.ts";
 export {
-  type Copy,
+  copiesOf,
   copyResources,
+  observeResourceDistribution,
   type PlacePlan,
   planPlace,
   type Wanted,
   wantedOf,
 } from "./kinds/resource_distribution/index.ts";
 export {
-  matchedNamespaces,
+  observeSidecarSet,
   planSidecarSet,
   rolloutOf,
-  SidecarIndex,
+  type SidecarSetObserved,
+  selectedIndex,
   sidecarSetState,
   type UnmanagedReason,
   unmanagedReason,
 } from "./kinds/sidecar_set/index.ts";
 export {
+  observeStatefulSet,
   planStatefulSet,
-  StatefulSetIndex,
-  type StatefulSetObserved,
   statefulSetOptions,
   statefulSetState,
 } from "./kinds/stateful_set/index.ts";
-export { UnitedIndex } from "./kinds/united_deployment/classify.ts";
 export {
   REVISION_LABEL as unitedRevisionLabel,
   SUBSET_LABEL as subsetLabel,
 } from "./kinds/united_deployment/names.ts";
+export {
+  observeUnitedDeployment,
+  unitedIndex,
+  unitedPodSelection,
+} from "./kinds/united_deployment/observe.ts";
 export { planUnitedDeployment, type UnitedPlan } from "./kinds/united_deployment/plan.ts";
-export { type SubsetWorkload, workloadOf as subsetWorkloadOf } from "./kinds/united_deployment/workload.ts";
-export { workloadKinds as subsetWorkloadKinds } from "./kinds/united_deployment/workloads.ts";
-export { adoptedPods } from "./kinds/workload_spread/adopt.ts";
+export { subsetWorkloads } from "./kinds/united_deployment/subset_workloads.ts";
+export type { SubsetWorkload } from "./kinds/united_deployment/workload.ts";
 export { capOf as spreadCapOf } from "./kinds/workload_spread/caps.ts";
 export { deletionCostAnnotation, hasCosts as hasSpreadCosts } from "./kinds/workload_spread/costs.ts";
 export { matchOf as spreadMatchOf } from "./kinds/workload_spread/inject.ts";
 export { record as recordInSpread } from "./kinds/workload_spread/ledger.ts";
 export { listTarget as listSpreadTarget } from "./kinds/workload_spread/listed_target.ts";
+export { observeWorkloadSpread, seenSpread } from "./kinds/workload_spread/observe.ts";
 export { planWorkloadSpread, type SpreadPlan } from "./kinds/workload_spread/plan.ts";
 export { CLOSED_MS as CLOSED_SUBSET_MS } from "./kinds/workload_spread/status.ts";
-export {
-  podsOfWorkload as podsOfSpread,
-  type SpreadWorkload,
-} from "./kinds/workload_spread/target_workload.ts";
+export type { SpreadWorkload } from "./kinds/workload_spread/target_workload.ts";
 export { versionIgnored } from "./kinds/workload_spread/versions.ts";
 export { Whitelist as SpreadWhitelist } from "./kinds/workload_spread/whitelist.ts";
 export { wholePodResource } from "./kinds/workload_spread/whole_pod.ts";
@@ -93,15 +86,14 @@ export { observedPod } from "./native/observed_pod.ts";
 
 // plan: the vocabulary.
 export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";
-export { broadcastJobResource, imageListPullJobResource } from "./plan/resources.ts";
+export { ownerKeyOf } from "./plan/owners.ts";
+export { imagePullJobResource, nodeImageResource } from "./plan/resources.ts";
 
 // rollout: pure mechanisms.
 export type { ObservedPullJob } from "./rollout/images/image_wait.ts";
 export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
-export { byNumber } from "./rollout/revisions/revisions.ts";
 export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
-export { PendingPods } from "./rollout/writes/pending_pods.ts";
 
 // runtime: what carries plans out, and answers the API server.
 export { generateCertificates } from "./runtime/admission/certificates/generate.ts";
@@ -117,6 +109,9 @@ export {
   parseFeatureGates,
 } from "./runtime/feature_gates.ts";
 export { SharedWatches } from "./runtime/informers.ts";
+export type { ServerFeatures } from "./runtime/kind.ts";
+export { type ListedCluster, listedCluster } from "./runtime/listed_cluster.ts";
+export { listedReads } from "./runtime/listed_deps.ts";
 export { type ControllerOptions, controllerOptions } from "./runtime/options.ts";
 export { shardOf, wholeCluster } from "./runtime/shard.ts";
 

@@ -39,7 +39,7 @@ import type {
 import type { ControllerOptions } from "./runtime/options.ts";
 import { enqueueItself, OwnerQueues } from "./runtime/owner_queues.ts";
 import { predownload } from "./runtime/predownload.ts";
-import { type SelectablePod, SelectedPods } from "./runtime/selected_pods.ts";
+import { type SelectablePod, SelectedPods, selectionsByResource } from "./runtime/selected_pods.ts";
 import { serverFeatures } from "./runtime/server_features.ts";
 import { owns, type Shard, wholeCluster } from "./runtime/shard.ts";
 import { plainShellOf, shellOf } from "./runtime/shell.ts";
@@ -94,8 +94,7 @@ class ControllerSet {
   readonly #events: Events;
   readonly #terminating: TerminatingNamespaces;
   readonly #mayDisrupt: DisruptionGuard | undefined;
-  /** By the resource object, which says in what projection. */
-  readonly #selections = new Map<unknown, { stop(): Promise<void> }>();
+  readonly #selections: { stop(): Promise<void> }[] = [];
 
   constructor(deps: ControllersDeps) {
     const { clock, random, log, metrics = nullMetrics, options } = deps;
@@ -140,7 +139,7 @@ class ControllerSet {
     this.#stopping.abort();
     for (const { queue } of this.#running) queue.stop();
     this.#informers.stop();
-    for (const selection of this.#selections.values()) void selection.stop();
+    for (const selection of this.#selections) void selection.stop();
     const drained = Promise.all(this.#running.map(({ drained, stopped }) => stopped.then(drained)));
     const waiting = new AbortController();
     const grace = this.#deps.clock.sleep(graceMs, waiting.signal).catch(() => undefined);
@@ -186,16 +185,13 @@ class ControllerSet {
     };
   }
 
-  #selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P> {
-    const held = this.#selections.get(resource);
-    // The resource object is the same, hence the type of what it decodes.
-    if (held !== undefined) return held as SelectedPods<P>;
+  readonly #selectPods = selectionsByResource(<P extends SelectablePod>(resource: Resource<P>) => {
     const { client, clock, random, log, metrics, options } = this.#deps;
     const { namespace } = options;
     const selected = new SelectedPods<P>({ client, clock, random, log, metrics, resource, namespace });
-    this.#selections.set(resource, selected);
+    this.#selections.push(selected);
     return selected;
-  }
+  });
 
   #shareWith(name: string, namespaced: boolean, caches: Caches, server: ServerFeatures): SharedDeps {
     const { client, clock, random, options, metrics } = this.#deps;

@@ -1,7 +1,7 @@
 /** The pods that a SidecarSet's `updateStrategy.selector` takes. Loaded when needed: it brings the controller. */
-import { matchedNamespaces, PendingPods, rolloutOf, SidecarIndex } from "../../controller/index.ts";
+import { listedCluster, observeSidecarSet, rolloutOf, selectedIndex } from "../../controller/index.ts";
 import { defaultSidecarSet, sidecarSet } from "../../crds/index.ts";
-import { formatSelector, isJsonObject, keyOf } from "../../kube/core/index.ts";
+import { formatSelector, isJsonObject } from "../../kube/core/index.ts";
 import { listAll, namespaceResource, podResource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { type AnyObject, fieldsAt } from "../fields.ts";
@@ -16,21 +16,16 @@ export async function withSelectedCounts(
   const { spec = {} } = read.object;
   if (!spec.updateStrategy?.selector) return object;
   const labelSelector = [spec.selector, spec.updateStrategy.selector].map(formatSelector).join(",");
-  const [pods, everyNamespace] = await Promise.all([
+  const [pods, namespaces] = await Promise.all([
     listAll(client, podResource, { labelSelector }),
     listAll(client, namespaceResource),
   ]);
-  const labels = new Map(everyNamespace.map((namespace) => [namespace.name, namespace.labels]));
-  const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
-  const index = new SidecarIndex({
-    pods: () => pods,
-    pod: (key) => byKey.get(key),
-    inFlight: () => new PendingPods(),
-  });
-  const counted = index.refresh({
-    rollout: rolloutOf({ ...read.object, spec }),
-    namespaces: matchedNamespaces(spec.namespaceSelector, (name) => labels.get(name), 0),
-  });
+  const set = { ...read.object, spec };
+  const cluster = listedCluster({ pods, namespaces });
+  // Its history does not count here, so that its place does not matter.
+  const state = { index: selectedIndex([cluster.pods]), systemNamespace: "" };
+  const seen = observeSidecarSet(set, cluster, state);
+  const counted = seen.pods.refresh({ rollout: rolloutOf(set), namespaces: seen.namespaces });
   const counts = Object.fromEntries(
     (["matchedPods", "updatedPods", "readyPods", "updatedReadyPods"] as const).map((name) => [
       name,

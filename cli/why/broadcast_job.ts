@@ -1,13 +1,11 @@
 /** Plans of BroadcastJobs, by the controller's own function. */
 import {
-  broadcastJobEligibility,
   broadcastJobOptions,
   broadcastJobState,
-  broadcastJobStrategy,
   controllerOptions,
-  PendingPods,
+  listedCluster,
+  observeBroadcastJob,
   planBroadcastJob,
-  TaskIndex,
 } from "../../controller/index.ts";
 import { type BroadcastJob, broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
@@ -19,25 +17,14 @@ export const broadcastJobPlanner: Planner = {
   kind: "BroadcastJob",
   async forecast({ access, subject, gates, host }) {
     const job = broadcastJobOf(subject);
-    const { uid = "", namespace = access.namespace } = job.metadata;
+    const { namespace = "" } = job.metadata;
     const [pods, nodes] = await Promise.all([
       listAll(access.client, podResource, { namespace }),
       listAll(access.client, nodeResource),
     ]);
-    const byName = new Map(nodes.map((node) => [node.name, node]));
-    const index = new TaskIndex({
-      uid,
-      restartLimit: broadcastJobStrategy(job).restartLimit,
-      fits: broadcastJobEligibility(job.spec.template),
-      nodes: () => nodes,
-      node: (name) => byName.get(name),
-      pods: () => pods.filter((pod) => uid !== "" && pod.controller?.uid === uid),
-      inFlight: () => new PendingPods(),
-    });
-    const isTaken = (name: string): boolean => pods.some((pod) => pod.name === name);
     const plan = planBroadcastJob(
       broadcastJobState({
-        observed: { job, status: job.status ?? {}, pods: index, isTaken },
+        observed: observeBroadcastJob(job, listedCluster({ pods, nodes })),
         options: broadcastJobOptions(controllerOptions({ gates })),
         now: host.clock.now(),
         random: host.random,

@@ -1,30 +1,27 @@
 /** Plans of CloneSets, by the controller's own function. */
 import {
-  CloneIndex,
-  type CloneSetObserved,
   cloneSetOptions,
   cloneSetState,
   controllerOptions,
-  PendingPods,
+  observeCloneSet,
   type Plan,
   planCloneSet,
 } from "../../controller/index.ts";
 import { type CloneSet, type CloneSetStatus, cloneSet, defaultCloneSet } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { type OwnedObjects, planPastRevision, readOwnedObjects } from "./owned_objects.ts";
-import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
+import { listWorkload, planPastRevision } from "./listed_workload.ts";
 import { subjectOf } from "./subject.ts";
 
 export const cloneSetPlanner: Planner = {
   kind: "CloneSet",
   async forecast(request) {
     const set = cloneSetOf(request.subject);
-    const { plan, pods } = await planOf(request, set);
+    const { plan, podCount } = await planOf(request, set);
     const { updatedReplicas, updateRevision, availableReplicas } = plan.status;
     return {
       summary:
-        `${pods} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
+        `${podCount} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
         `${updatedReplicas} at revision ${updateRevision}, ${availableReplicas} available`,
       ...plan,
     };
@@ -48,34 +45,15 @@ function cloneSetOf(subject: Subject): CloneSet {
 async function planOf(
   { access, gates, host }: ForecastRequest,
   set: CloneSet,
-): Promise<{ plan: Plan<CloneSetStatus>; pods: number }> {
-  const { uid = "", namespace = access.namespace } = set.metadata;
-  const owned = await readOwnedObjects(access.client, { uid, namespace, selector: set.spec.selector });
-  const pullJobs = gates.PreDownloadImageForInPlaceUpdate
-    ? await pullJobsOf(access, uid, namespace)
-    : undefined;
-  const server = { resizeSubresource: true, imagePullJobs: pullJobs !== undefined };
+): Promise<{ plan: Plan<CloneSetStatus>; podCount: number }> {
+  const { PreDownloadImageForInPlaceUpdate: preDownload } = gates;
+  const { cluster, server, podCount } = await listWorkload(access, set.metadata, preDownload);
   const options = cloneSetOptions(controllerOptions({ gates }), server);
-  const now = host.clock.now();
-  const nodeImage = await nodeImagesFor(access, pullJobs);
-  const planned = (owned: OwnedObjects): Plan<CloneSetStatus> => {
-    const observed = { ...seenOf(set, owned, pullJobs), nodeImage };
-    return planCloneSet(cloneSetState({ observed, options, now, random: host.random }));
-  };
-  return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
-}
-
-function seenOf(
-  set: CloneSet,
-  owned: OwnedObjects,
-  pullJobs: CloneSetObserved["pullJobs"],
-): CloneSetObserved {
-  const { pods, ...rest } = owned;
-  const named = new Map(pods.map((pod) => [pod.name, pod]));
-  const index = new CloneIndex({
-    pods: () => pods,
-    pod: (name) => named.get(name),
-    inFlight: () => new PendingPods(),
+  const { random, clock } = host;
+  const now = clock.now();
+  const plan = planPastRevision(cluster, set.metadata, now, () => {
+    const observed = observeCloneSet(set, cluster, options);
+    return planCloneSet(cloneSetState({ observed, options, now, random }));
   });
-  return { set, ...rest, pods: index, failures: {}, pullJobs };
+  return { plan, podCount };
 }

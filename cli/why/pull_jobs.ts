@@ -1,52 +1,39 @@
-import type { ObservedPullJob } from "../../controller/index.ts";
-import { type ImagePullJob, imagePullJob, type NodeImage, nodeImage } from "../../crds/index.ts";
-import { type KubeObject, listAll } from "../../kube/index.ts";
+/** Image pull jobs and what nodes are to pull, as the server has them. */
+import { imagePullJobResource, nodeImageResource, type ObservedPullJob } from "../../controller/index.ts";
+import { type ImagePullJob, type NodeImage, nodeImage } from "../../crds/index.ts";
+import { type KubeObject, listAll, type Resource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
-import { objectResource } from "../resource_types.ts";
 
-/** Image pull jobs that an owner controls; undefined when the kind is not served. */
-export async function pullJobsOf(
-  access: ClusterAccess,
-  uid: string,
-  namespace: string,
-): Promise<readonly ObservedPullJob[] | undefined> {
-  const type = await access.types.findKind("apps.kruise.io", "ImagePullJob");
-  if (type === undefined) return undefined;
-  const jobs = await listAll(access.client, objectResource(type), { namespace });
-  return jobs
-    .filter((job) => job.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid))
-    .map((job) => ({ name: job.metadata.name ?? "", uid: job.metadata.uid ?? "", ...jobIn(job) }));
+/** Undefined when the kind is not served. */
+export function pullJobsIn(access: ClusterAccess, namespace: string): Promise<ImagePullJob[] | undefined> {
+  return listServed(access, imagePullJobResource, namespace);
 }
 
-/** What nodes are to pull, by name; empty while no job of the owner runs. */
+/** None while the owner has no job: nothing waits for them then. */
 export async function nodeImagesFor(
   access: ClusterAccess,
-  jobs: readonly ObservedPullJob[] | undefined,
-): Promise<(node: string) => NodeImage | undefined> {
-  const found = new Map<string, NodeImage>();
-  const type = jobs?.length ? await access.types.findKind("apps.kruise.io", "NodeImage") : undefined;
-  if (type !== undefined) {
-    for (const object of await listAll(access.client, objectResource(type))) {
-      const typed = nodeImageIn(object);
-      if (typed !== undefined) found.set(typed.metadata.name ?? "", typed);
-    }
-  }
-  return (node) => found.get(node);
+  jobs: Iterable<ObservedPullJob>,
+): Promise<readonly NodeImage[]> {
+  for (const _ of jobs) return (await listServed(access, nodeImageResource)) ?? [];
+  return [];
+}
+
+/** In the version that the server has. */
+async function listServed<T>(
+  { types, client }: ClusterAccess,
+  resource: Resource<T>,
+  namespace?: string,
+): Promise<T[] | undefined> {
+  const type = await types.findKind(resource.group, resource.kind);
+  if (type === undefined) return undefined;
+  const options = namespace === undefined ? {} : { namespace };
+  return listAll(client, { ...resource, version: type.version }, options);
 }
 
 /** Undefined for an object whose types are not those of the kind. */
 export function nodeImageIn(object: KubeObject): NodeImage | undefined {
-  const found = nodeImage.readStored(versioned(object, "NodeImage"));
+  // Entries of a list carry no type of their own.
+  const typed = { apiVersion: "apps.kruise.io/v1beta1", kind: "NodeImage", ...object };
+  const found = nodeImage.readStored(typed);
   return "object" in found ? { ...found.object, spec: found.object.spec ?? {} } : undefined;
-}
-
-function jobIn(object: KubeObject): { job?: ImagePullJob } {
-  const found = imagePullJob.readStored(versioned(object, "ImagePullJob"));
-  if (!("object" in found) || found.object.spec === undefined) return {};
-  return { job: { ...found.object, spec: found.object.spec } };
-}
-
-/** Entries of a list carry no type of their own. */
-function versioned(object: KubeObject, kind: string): object {
-  return { apiVersion: "apps.kruise.io/v1beta1", kind, ...object };
 }

@@ -1,7 +1,9 @@
 /** Plans of ResourceDistributions, by the controller's own function. */
 import {
-  type Copy,
+  copiesOf,
   copyResources,
+  listedReads,
+  observeResourceDistribution,
   type PlacePlan,
   planPlace,
   type Wanted,
@@ -9,7 +11,7 @@ import {
 } from "../../controller/index.ts";
 import { type ResourceDistribution, resourceDistribution } from "../../crds/index.ts";
 import { counted, keyOf, ParseError } from "../../kube/core/index.ts";
-import { listAll, namespaceResource } from "../../kube/index.ts";
+import { namespaceResource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { inNamespace } from "../resource_types.ts";
@@ -48,24 +50,16 @@ interface NamedPlan {
 
 /** Every namespace that is a target or holds an object of the copies' name, by name. */
 async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<NamedPlan[]> {
-  const { source, targets } = wanted;
-  const found = await listAll(client, namespaceResource);
-  const namespaces = new Map(
-    found.map(
-      ({ name, labels, deletionAt }) => [name, { labels, deleting: deletionAt !== undefined }] as const,
-    ),
-  );
-  const copies = new Map<string, Copy>();
-  if (!("problem" in source)) {
-    const fieldSelector = `metadata.name=${source.name}`;
-    const items = await listAll(client, copyResources[source.kind], { fieldSelector });
-    for (const copy of items) copies.set(copy.namespace, copy);
-  }
-  const names = new Set([...namespaces.keys(), ...targets.listed]);
-  return [...names].sort().map((name) => {
-    const place = { name, namespace: namespaces.get(name), copy: copies.get(name) };
-    return { name, plan: planPlace(wanted, place) };
-  });
+  const { source } = wanted;
+  const reads = listedReads(client, "");
+  const namespaces = reads.informers.cacheOf(namespaceResource);
+  const copies =
+    "problem" in source ? "none" : await reads.select(copyResources[source.kind], copiesOf(source));
+  await reads.read();
+  return observeResourceDistribution(wanted, namespaces, copies).map((place) => ({
+    name: place.name,
+    plan: planPlace(wanted, place),
+  }));
 }
 
 function stepOf({ source }: Wanted, namespace: string, { write }: PlacePlan): string[] {

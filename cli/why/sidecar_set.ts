@@ -1,12 +1,12 @@
 /** Plans of SidecarSets, by the controller's own function, and which pods a set has nothing to do with. */
 import {
-  byNumber,
-  matchedNamespaces,
-  PendingPods,
+  listedCluster,
+  observeSidecarSet,
   type Plan,
   planSidecarSet,
   rolloutOf,
-  SidecarIndex,
+  type SidecarSetObserved,
+  selectedIndex,
   sidecarSetState,
   type UnmanagedReason,
   unmanagedReason,
@@ -35,7 +35,7 @@ import { controllerNamespace } from "../controller_namespace.ts";
 import { CliError } from "../errors.ts";
 import { listed } from "./describe.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { type OwnedRevisions, planPastRevision } from "./owned_objects.ts";
+import { planPastRevision } from "./listed_workload.ts";
 import { subjectOf } from "./subject.ts";
 
 export const sidecarSetPlanner: Planner = {
@@ -82,29 +82,23 @@ async function planOf(
 ): Promise<{ plan: Plan<SidecarSetStatus>; unmanaged: Unmanaged }> {
   const { client } = access;
   const systemNamespace = await controllerNamespace(access);
-  const [selected, all, revisions] = await Promise.all([
+  const [pods, namespaces, revisions] = await Promise.all([
     listAll(client, podResource, { labelSelector: formatSelector(set.spec.selector ?? {}) }),
     listAll(client, namespaceResource),
-    ownRevisions(client, set, systemNamespace),
+    revisionsFor(client, set, systemNamespace),
   ]);
-  const labels = new Map(all.map((namespace) => [namespace.name, namespace.labels]));
-  const namespaces = matchedNamespaces(set.spec.namespaceSelector, (name) => labels.get(name), 0);
-  const rollout = rolloutOf(set);
-  const unmanaged = Map.groupBy(selected, (pod) => unmanagedReason(pod, { rollout, namespaces }));
-  const byKey = new Map(selected.map((pod) => [keyOf(pod), pod]));
+  const cluster = listedCluster({ pods, namespaces, revisions });
+  const observed = (): SidecarSetObserved =>
+    observeSidecarSet(set, cluster, { index: selectedIndex([cluster.pods]), systemNamespace });
+  const matching = { rollout: rolloutOf(set), namespaces: observed().namespaces };
+  const unmanaged = Map.groupBy(pods, (pod) => unmanagedReason(pod, matching));
   const now = host.clock.now();
-  const planned = (owned: OwnedRevisions): Plan<SidecarSetStatus> => {
-    const pods = new SidecarIndex({
-      pods: () => selected,
-      pod: (key) => byKey.get(key),
-      inFlight: () => new PendingPods(),
-    });
-    const observed = { set, pods, namespaces, ...owned };
-    return planSidecarSet(
-      sidecarSetState({ observed, options: { systemNamespace }, now, random: host.random }),
-    );
-  };
-  return { plan: planPastRevision(planned, revisions, systemNamespace, now), unmanaged: keysOf(unmanaged) };
+  const plan = planPastRevision(cluster, { namespace: systemNamespace }, now, () =>
+    planSidecarSet(
+      sidecarSetState({ observed: observed(), options: { systemNamespace }, now, random: host.random }),
+    ),
+  );
+  return { plan, unmanaged: keysOf(unmanaged) };
 }
 
 function keysOf(groups: ReadonlyMap<UnmanagedReason | undefined, readonly Pod[]>): Unmanaged {
@@ -113,27 +107,19 @@ function keysOf(groups: ReadonlyMap<UnmanagedReason | undefined, readonly Pod[]>
   return named;
 }
 
-async function ownRevisions(
+/** The set's history, and the revision that new pods get: it may be one of another set. */
+async function revisionsFor(
   client: Client,
   { metadata, spec }: SidecarSet,
   namespace: string,
-): Promise<OwnedRevisions> {
-  const { name = "", uid } = metadata;
+): Promise<readonly ControllerRevision[]> {
+  const { name = "" } = metadata;
   const labelSelector = formatSelector({ matchLabels: { [revisionSidecarSetLabel]: name } });
   const labelled = await listAll(client, controllerRevisionResource, { namespace, labelSelector });
   const { revisionName = "" } = spec.injectionStrategy?.revision ?? {};
-  // New pods may get the revision of another set.
+  if (revisionName === "" || labelled.some((revision) => revision.name === revisionName)) return labelled;
   const fieldSelector = `metadata.name=${revisionName}`;
-  const injected =
-    revisionName === "" || labelled.some((revision) => revision.name === revisionName)
-      ? []
-      : await listAll(client, controllerRevisionResource, { namespace, fieldSelector });
-  const isOwn = ({ owners }: ControllerRevision): boolean =>
-    uid !== undefined && owners.some((owner) => owner.controller && owner.uid === uid);
-  return {
-    revisions: labelled.filter(isOwn).sort(byNumber),
-    revisionData: (name) => [...labelled, ...injected].find((revision) => revision.name === name)?.data,
-  };
+  return [...labelled, ...(await listAll(client, controllerRevisionResource, { namespace, fieldSelector }))];
 }
 
 /** Pods with the set's labels that are none of its pods, by reason. */

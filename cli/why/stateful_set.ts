@@ -2,11 +2,9 @@
 import {
   controllerOptions,
   type FeatureGates,
-  PendingPods,
+  observeStatefulSet,
   type Plan,
   planStatefulSet,
-  StatefulSetIndex,
-  type StatefulSetObserved,
   statefulSetOptions,
   statefulSetState,
 } from "../../controller/index.ts";
@@ -21,19 +19,18 @@ import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { objectResource } from "../resource_types.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { type OwnedObjects, planPastRevision, readOwnedObjects } from "./owned_objects.ts";
-import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
+import { listWorkload, planPastRevision } from "./listed_workload.ts";
 import { subjectOf } from "./subject.ts";
 
 export const statefulSetPlanner: Planner = {
   kind: "StatefulSet",
   async forecast(request) {
     const set = statefulSetOf(request.subject, request.gates);
-    const { plan, pods } = await planOf(request, set);
+    const { plan, podCount } = await planOf(request, set);
     const { updatedReplicas, updateRevision, availableReplicas } = plan.status;
     return {
       summary:
-        `${pods} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
+        `${podCount} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
         `${updatedReplicas ?? 0} at revision ${updateRevision ?? ""}, ${availableReplicas ?? 0} available`,
       ...plan,
       notices: await noticesOf(request.access, set),
@@ -82,45 +79,15 @@ function statefulSetOf(subject: Subject, gates: FeatureGates): StatefulSet {
 async function planOf(
   { access, gates, host }: ForecastRequest,
   set: StatefulSet,
-): Promise<{ plan: Plan<StatefulSetStatus>; pods: number }> {
-  const { uid = "", namespace = access.namespace } = set.metadata;
-  const owned = await readOwnedObjects(access.client, { uid, namespace, selector: set.spec.selector });
-  const pullJobs = gates.PreDownloadImageForInPlaceUpdate
-    ? await pullJobsOf(access, uid, namespace)
-    : undefined;
-  const options = statefulSetOptions(controllerOptions({ gates }), {
-    resizeSubresource: true,
-    imagePullJobs: pullJobs !== undefined,
+): Promise<{ plan: Plan<StatefulSetStatus>; podCount: number }> {
+  const { PreDownloadImageForInPlaceUpdate: preDownload } = gates;
+  const { cluster, server, podCount } = await listWorkload(access, set.metadata, preDownload);
+  const options = statefulSetOptions(controllerOptions({ gates }), server);
+  const { random, clock } = host;
+  const now = clock.now();
+  const plan = planPastRevision(cluster, set.metadata, now, () => {
+    const observed = observeStatefulSet(set, cluster, options);
+    return planStatefulSet(statefulSetState({ observed, options, now, random }));
   });
-  const now = host.clock.now();
-  const nodeImage = await nodeImagesFor(access, pullJobs);
-  const planned = (owned: OwnedObjects): Plan<StatefulSetStatus> =>
-    planStatefulSet(
-      statefulSetState({
-        observed: { ...seenOf(set, owned, pullJobs), nodeImage },
-        options,
-        now,
-        random: host.random,
-      }),
-    );
-  return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
-}
-
-function seenOf(
-  set: StatefulSet,
-  owned: OwnedObjects,
-  pullJobs: StatefulSetObserved["pullJobs"],
-): StatefulSetObserved {
-  const { pods, orphans, ...rest } = owned;
-  const { uid = "", name = "" } = set.metadata;
-  const inFlight = new PendingPods();
-  const named = new Map([...pods, ...orphans].map((pod) => [pod.name, pod]));
-  const index = new StatefulSetIndex({
-    uid,
-    name,
-    pods: () => named.values(),
-    pod: (pod) => named.get(pod),
-    inFlight: () => inFlight,
-  });
-  return { set, ...rest, pods: index, failures: {}, pullJobs };
+  return { plan, podCount };
 }

@@ -1,20 +1,21 @@
 /** Plans of UnitedDeployments, by the controller's own function. */
 import {
+  listedCluster,
+  listedReads,
+  observeUnitedDeployment,
   planUnitedDeployment,
   type SubsetWorkload,
   subsetLabel,
-  subsetWorkloadKinds,
-  subsetWorkloadOf,
-  UnitedIndex,
+  subsetWorkloads,
   type UnitedPlan,
+  unitedIndex,
+  unitedPodSelection,
 } from "../../controller/index.ts";
 import { defaultUnitedDeployment, type UnitedDeployment, unitedDeployment } from "../../crds/index.ts";
-import { counted, formatSelector, type LabelSelector } from "../../kube/core/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import { controllerRevisionResource, listAll, podResource } from "../../kube/index.ts";
-import type { ClusterAccess } from "../command.ts";
-import { objectName, objectResource } from "../resource_types.ts";
+import { objectName } from "../resource_types.ts";
 import type { Forecast, ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { ownRevisions } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const unitedDeploymentPlanner: Planner = {
@@ -53,44 +54,20 @@ async function planOf(
   { access, host }: ForecastRequest,
   object: UnitedDeployment,
 ): Promise<{ plan: UnitedPlan; children: readonly SubsetWorkload[] }> {
-  const { uid = "", namespace = access.namespace } = object.metadata;
-  const { selector } = object.spec;
-  const [children, pods, revisions] = await Promise.all([
-    childrenOf(access, uid, namespace),
-    listAll(access.client, podResource, { namespace, labelSelector: formatSelector(inSubsets(selector)) }),
-    listAll(access.client, controllerRevisionResource, { namespace }),
+  const { client } = access;
+  const { namespace = "" } = object.metadata;
+  const reads = listedReads(client, namespace);
+  const workloads = subsetWorkloads(reads, "UnitedDeployment");
+  const [held, revisions] = await Promise.all([
+    reads.select(podResource, unitedPodSelection(object)),
+    listAll(client, controllerRevisionResource, { namespace }),
   ]);
-  const byName = new Map(pods.map((pod) => [pod.name, pod]));
-  const plan = planUnitedDeployment({
+  const seen = observeUnitedDeployment(
     object,
-    children,
-    pods: new UnitedIndex({ pods: () => pods, pod: (name) => byName.get(name) }),
-    revisions: ownRevisions({ uid, namespace, selector }, revisions),
-    taken: (name) => revisions.find((revision) => revision.name === name)?.data,
-    failure: "",
-    now: host.clock.now(),
-  });
-  return { plan, children };
-}
-
-function inSubsets({ matchExpressions = [], ...selector }: LabelSelector): LabelSelector {
-  return { ...selector, matchExpressions: [...matchExpressions, { key: subsetLabel, operator: "Exists" }] };
-}
-
-/** Workloads of every kind that the server has. */
-async function childrenOf(access: ClusterAccess, uid: string, namespace: string): Promise<SubsetWorkload[]> {
-  const lists = await Promise.all(
-    Object.values(subsetWorkloadKinds).map(async (kind) => {
-      const type = await access.types.findKind(kind.resource.group, kind.resource.kind);
-      if (type === undefined || uid === "") return [];
-      const objects = await listAll(access.client, objectResource(type), {
-        namespace,
-        labelSelector: subsetLabel,
-      });
-      return objects.map((object) => subsetWorkloadOf(kind, object));
-    }),
+    { ...listedCluster({ revisions }), workloads },
+    { pods: unitedIndex(object, held), failure: "", now: host.clock.now() },
   );
-  return lists.flat().filter(({ owners }) => owners.some((owner) => owner.controller && owner.uid === uid));
+  return { plan: planUnitedDeployment(seen), children: seen.children };
 }
 
 function stepsOf({ kind, revision, deletions, creations, updates, brokenPods }: UnitedPlan): string[] {

@@ -1,18 +1,19 @@
 /** Plans of WorkloadSpreads, by the controller's own function: which subset has how many pods, and where the next one goes. */
 import {
-  adoptedPods,
   CLOSED_SUBSET_MS,
   controllerOptions,
   deletionCostAnnotation,
   hasSpreadCosts,
   isActivePod,
+  listedCluster,
   listSpreadTarget,
+  observeWorkloadSpread,
   planWorkloadSpread,
-  podsOfSpread,
   recordInSpread,
   type SpreadPlan,
   SpreadWhitelist,
   type SpreadWorkload,
+  seenSpread,
   spreadCapOf,
   versionIgnored,
   wholePodResource,
@@ -78,19 +79,11 @@ async function see({ access, host }: ForecastRequest, object: WorkloadSpread): P
     listAll(client, nodeResource),
   ]);
   if (workload === undefined) return undefined;
-  const { size, latestVersion } = workload;
-  const pods = podsOfSpread(object, workload, found);
-  const byName = new Map(nodes.map((node) => [node.name, node]));
-  const adopted = await adoptedPods({
-    object,
-    size,
-    pods,
-    nodeOf: ({ nodeName }) => byName.get(nodeName),
-    wholePod: wholePods(access, namespace),
-  });
+  const reader = { ...listedCluster({ pods: found, nodes }), wholePod: wholePods(access, namespace) };
+  const observed = await observeWorkloadSpread(object, workload, reader);
   const now = clock.now();
-  const plan = planWorkloadSpread({ object, size, pods, adopted, latestVersion, now });
-  return { object, workload, pods, adopted, plan, now };
+  const spread = seenSpread(object, observed, reader, now);
+  return { object, ...observed, pods: spread.pods, plan: planWorkloadSpread(spread), now };
 }
 
 /** Reads all of the namespace once the first is asked for: a request for each would be many. */

@@ -52,7 +52,10 @@ export function sharedCaches(
   const pods = new Cache<Pod>({
     identify: podResource.codec.identify,
     keep: (pod) => isOfInterest(pod, holding),
-    indexes: { orphan: (pod) => (pod.controller === undefined ? orphanKeys(pod) : []) },
+    indexes: {
+      orphan: ({ namespace, controller }) => (controller === undefined ? [namespace] : []),
+      "numbered orphan": (pod) => (pod.controller === undefined ? orphanKeys(pod) : []),
+    },
   });
   const claims = new Cache<PersistentVolumeClaim>({
     identify: persistentVolumeClaimResource.codec.identify,
@@ -83,6 +86,11 @@ export function sharedCaches(
         namespace,
         owners: owners.flatMap(({ controller, uid }) => (controller ? [uid] : [])),
       })),
+    },
+    orphans: {
+      podsIn: (namespace) => pods.byIndex("orphan", namespace),
+      podsNamedAfter: (workload) => pods.byIndex("numbered orphan", workload),
+      revisionsIn: (namespace) => revisions.byIndex("orphan", namespace),
     },
   };
 }

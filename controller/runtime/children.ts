@@ -12,7 +12,9 @@ import { type Writable, writable } from "./executor/writable.ts";
 import type { WatchScope } from "./informers.ts";
 import type { SharedDeps } from "./kind.ts";
 
-export type ChildrenDeps = Pick<SharedDeps, "informers" | "queue">;
+export interface ChildrenDeps extends Pick<SharedDeps, "informers"> {
+  readonly queue: Pick<SharedDeps["queue"], "add">;
+}
 
 export class Children<C> {
   readonly #resource: Resource<C>;

@@ -54,7 +54,7 @@ interface InformersDeps {
 }
 
 /** Caches by what fills them. */
-class CachesByScope {
+export class CachesByScope {
   readonly #held = new Map<string, { resource: unknown; cache: unknown }>();
 
   get<T>(resource: Resource<T>, scope: WatchScope): Cache<T> | undefined {

@@ -1,5 +1,5 @@
 /** What a kind brings (a reconciler, which the shell runs) and what it is given. New kinds add these, not a new loop. */
-import type { NodeImage, RevisedPart } from "../../crds/index.ts";
+import type { RevisedPart } from "../../crds/index.ts";
 import type { KubeObject } from "../../kube/core/index.ts";
 import type {
   Cache,
@@ -17,43 +17,28 @@ import type {
   Writer,
 } from "../../kube/index.ts";
 import type { PolicyRule } from "../plan/access.ts";
-import type { Dependants, OwnerKey, OwnerScope } from "../plan/owners.ts";
-import type { ObservedPullJob } from "../rollout/images/image_wait.ts";
+import type { OwnerScope } from "../plan/owners.ts";
+import type { ClusterReader } from "../rollout/cluster_reader.ts";
 import type { DisruptionGuard, PodAdmission, PodGuardDeps } from "./admission/pod_admission.ts";
 import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { PlainReconciler, Reconciler } from "./reconciler.ts";
-import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
+import type { SelectablePod, Selections } from "./selected_pods.ts";
 
-/** Filled by one watch each. Index `orphan`: by namespace, what nobody controls. */
-export interface SharedCaches {
+/** Filled by one watch each. */
+export interface SharedCaches extends Pick<ClusterReader, "owned" | "orphans"> {
   pods: Cache<Pod>;
   claims: Cache<PersistentVolumeClaim>;
   revisions: Cache<ControllerRevision>;
   nodes: Cache<Node>;
-  owned: OwnedObjects;
-}
-
-/** What owners of any kind have in the shared caches. */
-export interface OwnedObjects {
-  /** Those that the owner controls. */
-  pods: Dependants<Pod>;
-  /** Those that name it among their owners, as controller or not. */
-  claims: Dependants<PersistentVolumeClaim>;
-  /** Those that the owner controls. */
-  revisions: Dependants<ControllerRevision>;
 }
 
 /** All that kinds are given of the caches. */
-export interface Caches extends SharedCaches {
-  /** Image pull jobs that the owner controls. */
-  pullJobs(owner: OwnerKey): Iterable<ObservedPullJob>;
+export interface Caches extends SharedCaches, Pick<ClusterReader, "pullJobs" | "nodeImage"> {
   /** An image pull job as a write returned it. */
   pullJobWritten(job: KubeObject): void;
-  /** What the node of this name is to pull; undefined while images are not pulled ahead. */
-  nodeImage(node: string): NodeImage | undefined;
 }
 
 /** What the API server can do, found out once at start. */
@@ -79,9 +64,9 @@ export interface SharedDeps {
   caches: Caches;
   informers: Informers;
   /** Pods of any owner, for objects that select them. */
-  selectedPods: SelectedPods<Pod>;
+  selectedPods: Selections<Pod>;
   /** The same in another projection of pods: one for each resource object, ended with the process's watches. */
-  selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P>;
+  selectPods<P extends SelectablePod>(resource: Resource<P>): Selections<P>;
   /** Asked before an update of a pod; absent where no controller guards pods. */
   mayDisrupt?: DisruptionGuard | undefined;
   queue: WorkQueue;

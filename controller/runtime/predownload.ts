@@ -1,9 +1,10 @@
 /** What plans see of images that are downloaded before a rollout, and the jobs that they make for it. */
-import type { ImagePullJob } from "../../crds/index.ts";
+import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
 import type { KubeObject } from "../../kube/core/index.ts";
-import type { Change } from "../../kube/index.ts";
+import type { Cache, Change } from "../../kube/index.ts";
 import { dependantsIn } from "../plan/owners.ts";
 import { imagePullJobResource, nodeImageResource } from "../plan/resources.ts";
+import type { ClusterReader } from "../rollout/cluster_reader.ts";
 import type { ObservedPullJob } from "../rollout/images/image_wait.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
@@ -22,6 +23,21 @@ export function predownload(
     return { pullJobs: () => [], pullJobWritten: () => undefined, nodeImage: () => undefined };
   }
   const jobs = informers.cacheOf(imagePullJobResource);
+  const nodeImages = informers.cacheOf(nodeImageResource);
+  jobs.subscribe((change) => {
+    if (isNews(change)) news(change.object);
+  });
+  return {
+    ...pullsIn(jobs, nodeImages),
+    pullJobWritten: (job) => isPullJob(job) && jobs.writeBack(job),
+  };
+}
+
+/** What plans read of pull jobs and of what nodes are to pull. */
+export function pullsIn(
+  jobs: Cache<ImagePullJob>,
+  nodeImages: Pick<Cache<NodeImage>, "get">,
+): Pick<ClusterReader, "pullJobs" | "nodeImage"> {
   const owned = dependantsIn(
     jobs,
     "controller",
@@ -30,13 +46,8 @@ export function predownload(
       owners: ownerReferences.flatMap(({ controller, uid }) => (controller ? [uid] : [])),
     }),
   );
-  const nodeImages = informers.cacheOf(nodeImageResource);
-  jobs.subscribe((change) => {
-    if (isNews(change)) news(change.object);
-  });
   return {
     pullJobs: (owner) => Array.from(owned.of(owner), seenPullJob),
-    pullJobWritten: (job) => isPullJob(job) && jobs.writeBack(job),
     nodeImage: (node) => nodeImages.get(node),
   };
 }

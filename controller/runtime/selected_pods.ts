@@ -63,6 +63,25 @@ export interface PodNeeds<P> {
   release(key: string): void;
 }
 
+/** Pods by what objects select. */
+export interface Selections<P> {
+  /** The needs of one kind, whose keys `enqueue` puts into its queue. */
+  needs(enqueue: EnqueuePods<P>): PodNeeds<P>;
+}
+
+/** Makes one for each resource object: it says in what projection pods are. */
+export function selectionsByResource(
+  make: <P extends SelectablePod>(resource: Resource<P>) => Selections<P>,
+): <P extends SelectablePod>(resource: Resource<P>) => Selections<P> {
+  const made = new Map<unknown, unknown>();
+  return <P extends SelectablePod>(resource: Resource<P>) => {
+    const selections = made.get(resource) ?? make(resource);
+    made.set(resource, selections);
+    // The resource object is the same, hence the type of what it decodes.
+    return selections as Selections<P>;
+  };
+}
+
 /** `change` is absent when the selection has just become complete. */
 type EnqueuePods<P> = (key: string, change?: Change<P>) => void;
 
@@ -87,7 +106,7 @@ interface Shared<P extends SelectablePod> {
   refusal: KubeError | undefined;
 }
 
-export class SelectedPods<P extends SelectablePod = Pod> {
+export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P> {
   readonly #deps: SelectedPodsDeps<P>;
   readonly #shared = new Map<string, Shared<P>>();
   readonly #ending = new Set<Promise<void>>();
@@ -102,7 +121,6 @@ export class SelectedPods<P extends SelectablePod = Pod> {
     return this.#shared.size;
   }
 
-  /** The needs of one kind, whose keys `enqueue` puts into its queue. */
   needs(enqueue: EnqueuePods<P>): PodNeeds<P> {
     const held = new Map<string, readonly string[]>();
     return {
@@ -248,7 +266,12 @@ function completeOf<P extends SelectablePod>(shared: readonly Shared<P>[]): Held
 
 /** Equal for selections that ask the server for the same. */
 function idOf({ namespace, labels, fields = "" }: PodSelection): string {
-  return [namespace, labels === "all" ? "" : formatSelector(labels), fields].join("\n");
+  return [namespace, selectionText(labels), fields].join("\n");
+}
+
+/** As a server takes it; empty for all. */
+export function selectionText(labels: PodSelection["labels"]): string {
+  return labels === "all" ? "" : formatSelector(labels);
 }
 
 function selectionOf(id: string): { namespace: string; labelSelector: string; fieldSelector: string } {

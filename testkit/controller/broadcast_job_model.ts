@@ -2,9 +2,9 @@
 import { TaskIndex } from "../../controller/kinds/broadcast_job/classify.ts";
 import type { BroadcastJobPlan } from "../../controller/kinds/broadcast_job/decisions.ts";
 import { eligibility } from "../../controller/kinds/broadcast_job/node_eligibility.ts";
-import { type BroadcastJobOptions, strategyOf } from "../../controller/kinds/broadcast_job/observe.ts";
 import { planBroadcastJob } from "../../controller/kinds/broadcast_job/plan.ts";
 import { type BroadcastJobObserved, broadcastJobState } from "../../controller/kinds/broadcast_job/state.ts";
+import { type BroadcastJobOptions, strategyOf } from "../../controller/kinds/broadcast_job/strategy.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
 import { KRUISE_READY } from "../../controller/rollout/pods/pod_state.ts";
 import type { Action } from "../../controller/rollout/writes/actions.ts";

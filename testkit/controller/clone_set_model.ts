@@ -1,7 +1,7 @@
 /** The model cluster with one CloneSet. */
 import { CloneIndex } from "../../controller/kinds/clone_set/classify.ts";
-import type { CloneSetOptions } from "../../controller/kinds/clone_set/observe.ts";
 import type { CloneSetObserved } from "../../controller/kinds/clone_set/state.ts";
+import type { CloneSetOptions } from "../../controller/kinds/clone_set/strategy.ts";
 import { isAvailable } from "../../controller/rollout/pods/pod_state.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { CloneSet } from "../../crds/index.ts";

@@ -2,8 +2,8 @@
 import { DaemonIndex } from "../../controller/kinds/daemon_set/classify.ts";
 import { nodeEligibility } from "../../controller/kinds/daemon_set/eligibility.ts";
 import { FailedPods } from "../../controller/kinds/daemon_set/failed_pods.ts";
-import { availabilityOf, type DaemonSetOptions } from "../../controller/kinds/daemon_set/observe.ts";
 import type { DaemonSetObserved } from "../../controller/kinds/daemon_set/state.ts";
+import { availabilityOf, type DaemonSetOptions } from "../../controller/kinds/daemon_set/strategy.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
 import { CREATING } from "../../controller/rollout/writes/pending_pods.ts";
 import type { DaemonSet } from "../../crds/index.ts";

@@ -1,8 +1,8 @@
 /** The model cluster with one StatefulSet. */
 
 import { SetIndex } from "../../controller/kinds/stateful_set/classify.ts";
-import type { StatefulSetOptions } from "../../controller/kinds/stateful_set/observe.ts";
 import type { StatefulSetObserved } from "../../controller/kinds/stateful_set/state.ts";
+import type { StatefulSetOptions } from "../../controller/kinds/stateful_set/strategy.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";

@@ -6,13 +6,7 @@ import type { Kind } from "../../runtime/kind.ts";
 import { advancedCronJobWebhooks } from "./admit.ts";
 import { AdvancedCronJobReconciler } from "./reconcile.ts";
 
-export {
-  type Child as CronJobChild,
-  childOfBroadcastJob,
-  childOfImageListPullJob,
-  childOfJob,
-  controllingCronJob,
-} from "./observe.ts";
+export { CronJobChildren, observeAdvancedCronJob } from "./observe.ts";
 export { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
 
 export const advancedCronJobKind: Kind<AdvancedCronJob> = {

@@ -1,8 +1,15 @@
 /** What a plan of an AdvancedCronJob sees: the object and its children as plain data. Spec: jobs A2 to A4. */
 import type { AdvancedCronJob, BroadcastJob, ImageListPullJob } from "../../../crds/index.ts";
 import { type OwnerReference, timeOf } from "../../../kube/core/index.ts";
-import type { Job } from "../../../kube/index.ts";
-import { controllerOfKind } from "../../plan/owners.ts";
+import { type Job, jobResource } from "../../../kube/index.ts";
+import { controllerOfKind, ownerKeyOf, ownersOf } from "../../plan/owners.ts";
+import {
+  advancedCronJobResource,
+  broadcastJobResource,
+  imageListPullJobResource,
+} from "../../plan/resources.ts";
+import { Children, type ChildrenDeps } from "../../runtime/children.ts";
+import type { Writables } from "../../runtime/executor/executor.ts";
 
 export type ChildKind = "Job" | "BroadcastJob" | "ImageListPullJob";
 
@@ -29,6 +36,55 @@ export interface CronJobSeen {
   /** Milliseconds since the epoch. */
   now: number;
 }
+
+/** The names under which effects know the children. */
+export const childResources = {
+  Job: "jobs",
+  BroadcastJob: "broadcast jobs",
+  ImageListPullJob: "pull jobs",
+} as const;
+
+/** The children of all cron jobs, wherever they are held. */
+export class CronJobChildren {
+  readonly #jobs: Children<Job>;
+  readonly #broadcastJobs: Children<BroadcastJob>;
+  readonly #pullJobs: Children<ImageListPullJob>;
+
+  constructor(deps: ChildrenDeps) {
+    const { kind } = advancedCronJobResource;
+    this.#jobs = new Children(deps, kind, jobResource, ({ owners }) => owners);
+    this.#broadcastJobs = new Children(deps, kind, broadcastJobResource, ownersOf);
+    this.#pullJobs = new Children(deps, kind, imageListPullJobResource, ownersOf);
+  }
+
+  get writes(): Writables {
+    return {
+      [childResources.Job]: this.#jobs.writable(),
+      [childResources.BroadcastJob]: this.#broadcastJobs.writable(),
+      [childResources.ImageListPullJob]: this.#pullJobs.writable(),
+    };
+  }
+
+  of({ metadata }: AdvancedCronJob): Child[] {
+    const owner = ownerKeyOf(metadata);
+    return [
+      ...Array.from(this.#jobs.of(owner), childOfJob),
+      ...Array.from(this.#broadcastJobs.of(owner), childOfBroadcastJob),
+      ...Array.from(this.#pullJobs.of(owner), childOfImageListPullJob),
+    ];
+  }
+}
+
+/** `now`: milliseconds since the epoch. */
+export function observeAdvancedCronJob(
+  job: AdvancedCronJob,
+  children: CronJobChildren,
+  now: number,
+): CronJobSeen {
+  return { job, children: children.of(job), localZone, now };
+}
+
+const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 type ConcurrencyPolicy = "Allow" | "Forbid" | "Replace";
 

@@ -1,15 +1,11 @@
 /** AdvancedCronJobs: children from the caches, deletions before the creation, in the background. */
 import type { AdvancedCronJob } from "../../../crds/index.ts";
-import { jobResource } from "../../../kube/index.ts";
 import type { KindEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
-import { type OwnerKey, ownerKeyOf, ownersOf } from "../../plan/owners.ts";
-import { broadcastJobResource, imageListPullJobResource } from "../../plan/resources.ts";
-import { Children } from "../../runtime/children.ts";
 import type { Writables } from "../../runtime/executor/executor.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import { scheduledSinceAnnotation } from "./memory.ts";
-import { type Child, childOfBroadcastJob, childOfImageListPullJob, childOfJob } from "./observe.ts";
+import { CronJobChildren, childResources, observeAdvancedCronJob } from "./observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
 
 function annotationOf({ scheduledSince }: CronJobPlan): KindEffect[] {
@@ -18,32 +14,17 @@ function annotationOf({ scheduledSince }: CronJobPlan): KindEffect[] {
   return [{ type: "patch object", body: { metadata: { annotations } } }];
 }
 
-const resources = { Job: "jobs", BroadcastJob: "broadcast jobs", ImageListPullJob: "pull jobs" } as const;
-
 export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   readonly writes: Writables;
   readonly #deps: KindDeps<AdvancedCronJob>;
-  readonly #childrenOf: (owner: OwnerKey) => Child[];
-  readonly #localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  readonly #children: CronJobChildren;
   /** By UID, the generation of which it was told that nothing is run. */
   readonly #givenUp = new Map<string, number>();
 
   constructor(deps: KindDeps<AdvancedCronJob>) {
     this.#deps = deps;
-    const { kind } = deps.resource;
-    const jobs = new Children(deps, kind, jobResource, ({ owners }) => owners);
-    const broadcastJobs = new Children(deps, kind, broadcastJobResource, ownersOf);
-    const pullJobs = new Children(deps, kind, imageListPullJobResource, ownersOf);
-    this.writes = {
-      [resources.Job]: jobs.writable(),
-      [resources.BroadcastJob]: broadcastJobs.writable(),
-      [resources.ImageListPullJob]: pullJobs.writable(),
-    };
-    this.#childrenOf = (owner) => [
-      ...Array.from(jobs.of(owner), childOfJob),
-      ...Array.from(broadcastJobs.of(owner), childOfBroadcastJob),
-      ...Array.from(pullJobs.of(owner), childOfImageListPullJob),
-    ];
+    this.#children = new CronJobChildren(deps);
+    this.writes = this.#children.writes;
   }
 
   forget(_key: string, uid: string): void {
@@ -52,12 +33,7 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
 
   reconcile(job: AdvancedCronJob): Result {
     const { uid = "", generation = 0 } = job.metadata;
-    const plan = planAdvancedCronJob({
-      job,
-      children: this.#childrenOf(ownerKeyOf(job.metadata)),
-      localZone: this.#localZone,
-      now: this.#deps.clock.now(),
-    });
+    const plan = planAdvancedCronJob(observeAdvancedCronJob(job, this.#children, this.#deps.clock.now()));
     const { status, requeueAfterMs } = plan;
     const effects = [...this.#eventsOf(uid, generation, plan), ...annotationOf(plan), ...writesOf(job, plan)];
     return { status, effects, settled: true, requeueAfterMs };
@@ -81,14 +57,14 @@ function writesOf({ metadata }: AdvancedCronJob, { creation, deletions }: CronJo
   const { namespace, generation = 0 } = metadata;
   const priority = "high";
   const removals = deletions.map(({ kind, name, uid }): WriteEffect => {
-    return { type: "delete", resource: resources[kind], namespace, name, uid, cascade: true, priority };
+    return { type: "delete", resource: childResources[kind], namespace, name, uid, cascade: true, priority };
   });
   const effects: (WriteEffect | WritesEffect)[] = [{ type: "writes", pace: "at once", writes: removals }];
   if (creation !== undefined) {
     const { kind, name, body } = creation;
     effects.push({
       type: "create",
-      resource: resources[kind],
+      resource: childResources[kind],
       namespace,
       name,
       body,

@@ -6,15 +6,10 @@ import type { Kind } from "../../runtime/kind.ts";
 import { broadcastJobWebhooks } from "./admit.ts";
 import { broadcastJobReconciler } from "./reconcile.ts";
 
-export { TaskIndex } from "./classify.ts";
-export { eligibility as broadcastJobEligibility } from "./node_eligibility.ts";
-export {
-  type BroadcastJobOptions,
-  strategyOf as broadcastJobStrategy,
-} from "./observe.ts";
+export { observeBroadcastJob } from "./observe.ts";
 export { planBroadcastJob } from "./plan.ts";
 export { broadcastJobOptions } from "./reconcile.ts";
-export { type BroadcastJobObserved, broadcastJobState } from "./state.ts";
+export { broadcastJobState } from "./state.ts";
 
 export const broadcastJobKind: Kind<BroadcastJob> = {
   controllerName: "broadcastjob-controller",

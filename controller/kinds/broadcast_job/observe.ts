@@ -1,82 +1,56 @@
-/** What a plan of a BroadcastJob sees: plain data, read from the caches. Spec: jobs B2, B4. */
-import { type BroadcastJob, parallelismOf } from "../../../crds/index.ts";
-import type { Pod } from "../../../kube/index.ts";
+/** What a plan of a BroadcastJob sees of the cluster. */
+import type { BroadcastJob, BroadcastJobStatus } from "../../../crds/index.ts";
+import { keyOf } from "../../../kube/core/index.ts";
+import { ownerKeyOf } from "../../plan/owners.ts";
+import {
+  type ClusterReader,
+  type ControllerState,
+  justStarted,
+  type WritesInFlight,
+} from "../../rollout/cluster_reader.ts";
+import { rememberedByNode } from "../../rollout/pods/remembered_by_node.ts";
 import { CREATING } from "../../rollout/writes/pending_pods.ts";
+import { TaskIndex } from "./classify.ts";
+import { eligibility } from "./node_eligibility.ts";
+import type { BroadcastJobObserved } from "./state.ts";
+import { strategyOf } from "./strategy.ts";
 
-/** Everything that is not in the object. */
-export interface BroadcastJobOptions {
-  /** Flag --assign-bcj-pods-by-scheduler: pods are pinned by node affinity, not by node name. */
-  assignByScheduler: boolean;
+interface BroadcastJobState extends ControllerState<TaskIndex> {
+  /** Planned last. Default: the stored one. */
+  readonly status?: BroadcastJobStatus;
 }
 
-type FailurePolicy = "FailFast" | "Continue" | "Pause";
-
-/** The spec with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
-  /** New nodes keep the job going. */
-  endless: boolean;
-  paused: boolean;
-  failurePolicy: FailurePolicy;
-  /** Restarts of one pod beyond which it counts as failed; undefined where pods are not restarted. */
-  restartLimit: number | undefined;
-  /** Milliseconds; undefined without a deadline. */
-  deadlineMs: number | undefined;
-  ttlMs: number | undefined;
-  /** Pods that may be active on so many nodes. */
-  parallelism(desired: number): number;
-}
-
-export function strategyOf({ spec }: BroadcastJob): Strategy {
-  const { completionPolicy = {}, failurePolicy = {}, parallelism } = spec;
-  const endless = completionPolicy.type === "Never";
+export function observeBroadcastJob(
+  job: BroadcastJob,
+  reader: ClusterReader,
+  { writes, indexes, status = job.status ?? {} }: BroadcastJobState = justStarted,
+): BroadcastJobObserved {
+  const { namespace = "", generation } = job.metadata;
+  const owner = ownerKeyOf(job.metadata);
   return {
-    endless,
-    paused: spec.paused ?? false,
-    failurePolicy: policyOf(failurePolicy.type),
-    restartLimit:
-      spec.template.spec.restartPolicy === "OnFailure"
-        ? Math.max(0, failurePolicy.restartLimit ?? 0)
-        : undefined,
-    deadlineMs: endless ? undefined : millisecondsOf(completionPolicy.activeDeadlineSeconds),
-    ttlMs: millisecondsOf(completionPolicy.ttlSecondsAfterFinished),
-    parallelism: (desired) =>
-      parallelism === undefined || parallelism === null
-        ? Number.POSITIVE_INFINITY
-        : Math.max(0, parallelismOf(parallelism, desired)),
+    job,
+    status,
+    pods: indexes.of(owner, () => newIndex(job, reader, writes), generation),
+    isTaken: (name) =>
+      reader.pods.get(keyOf({ namespace, name })) !== undefined ||
+      writes.pending(owner).has(`${CREATING}${name}`),
   };
 }
 
-/** A type that the API does not know makes nothing of failed pods, as `Continue`. */
-function policyOf(type: string | undefined): FailurePolicy {
-  if (type === undefined || type === "" || type === "FailFast") return "FailFast";
-  return type === "Pause" ? "Pause" : "Continue";
-}
-
-function millisecondsOf(seconds: number | undefined | null): number | undefined {
-  return seconds === undefined || seconds === null ? undefined : Math.max(0, seconds) * 1000;
-}
-
-/**
- * How a pod counts. `over`: alive, but restarted too often; it counts as failed. `deleting`: it is being deleted and has
- * not succeeded; it counts as nothing.
- */
-export type TaskState = "succeeded" | "failed" | "over" | "deleting" | "active";
-
-export function taskStateOf(pod: Pod, restartLimit: number | undefined): TaskState {
-  if (pod.phase === "Succeeded") return "succeeded";
-  // The kubelet reports pods that are stopped for their deletion as failed: no task of theirs has failed.
-  if (pod.deletionAt !== undefined) return "deleting";
-  if (pod.phase === "Failed") return "failed";
-  return restartLimit !== undefined && restartsOf(pod) > restartLimit ? "over" : "active";
-}
-
-function restartsOf(pod: Pod): number {
-  let sum = pod.initRestarts ?? 0;
-  for (const status of pod.containerStatuses) sum += status.restartCount;
-  return sum;
-}
-
-/** A pod whose creation has not been answered yet. */
-export function isBeingCreated(pod: Pod): boolean {
-  return pod.uid.startsWith(CREATING);
+function newIndex(
+  job: BroadcastJob,
+  { owned, nodes }: Pick<ClusterReader, "owned" | "nodes">,
+  writes: Pick<WritesInFlight, "pending">,
+): TaskIndex {
+  const { uid = "" } = job.metadata;
+  const owner = ownerKeyOf(job.metadata);
+  return new TaskIndex({
+    uid,
+    restartLimit: strategyOf(job).restartLimit,
+    fits: rememberedByNode(eligibility(job.spec.template)),
+    nodes: () => nodes.values(),
+    node: (name) => nodes.get(name),
+    pods: () => owned.pods.of(owner),
+    inFlight: () => writes.pending(owner),
+  });
 }

@@ -1,22 +1,20 @@
-/** Reconciles a BroadcastJob: what its plan sees in the caches, who carries its plan out, its nodes. */
+/** Reconciles a BroadcastJob: observes it in the caches, plans, and says which nodes enqueue it and who carries the plan out. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../../crds/index.ts";
 import type { Change, Node } from "../../../kube/index.ts";
 import { ownerKeyOf } from "../../plan/owners.ts";
 import { PodIndexes } from "../../rollout/pods/pod_indexes.ts";
-import { rememberedByNode } from "../../rollout/pods/remembered_by_node.ts";
 import { PlannedStatus } from "../../rollout/status/planned_status.ts";
 import type { ObjectEvent } from "../../rollout/writes/actions.ts";
-import { CREATING } from "../../rollout/writes/pending_pods.ts";
-import type { Performer } from "../../runtime/executor/perform.ts";
-import type { Caches, KindDeps } from "../../runtime/kind.ts";
+import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
-import { TaskIndex } from "./classify.ts";
-import { eligibility, isReclassified } from "./node_eligibility.ts";
-import { type BroadcastJobOptions, strategyOf } from "./observe.ts";
+import type { TaskIndex } from "./classify.ts";
+import { isReclassified } from "./node_eligibility.ts";
+import { observeBroadcastJob } from "./observe.ts";
 import { planBroadcastJob } from "./plan.ts";
 import { broadcastJobState } from "./state.ts";
 import { finalCondition } from "./status.ts";
+import type { BroadcastJobOptions } from "./strategy.ts";
 
 export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler<BroadcastJob> {
   const options = broadcastJobOptions(deps.options);
@@ -29,23 +27,10 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
   });
   return new WorkloadReconciler(deps, {
     plan: (job, { performer, now, random }) => {
-      const { uid = "", namespace = "", generation } = job.metadata;
-      const owner = ownerKeyOf(job.metadata);
-      const plan = planBroadcastJob(
-        broadcastJobState({
-          observed: {
-            job,
-            status: statuses.before(uid, job.status ?? {}),
-            pods: indexes.of(owner, () => newIndex(job, deps.caches, performer), generation),
-            isTaken: (name) =>
-              pods.get(`${namespace}/${name}`) !== undefined ||
-              performer.pending(owner).has(`${CREATING}${name}`),
-          },
-          options,
-          now,
-          random,
-        }),
-      );
+      const { uid = "" } = job.metadata;
+      const status = statuses.before(uid, job.status ?? {});
+      const observed = observeBroadcastJob(job, deps.caches, { writes: performer, indexes, status });
+      const plan = planBroadcastJob(broadcastJobState({ observed, options, now, random }));
       statuses.planned(uid, plan.status);
       const news = reported.news(uid, plan.warnings).map((event) => ({ type: "event", event }) as const);
       return news.length === 0 ? plan : { ...plan, actions: [...plan.actions, ...news] };
@@ -64,24 +49,6 @@ export function broadcastJobOptions(options: {
   assignBroadcastJobPodsByScheduler: boolean;
 }): BroadcastJobOptions {
   return { assignByScheduler: options.assignBroadcastJobPodsByScheduler };
-}
-
-function newIndex(
-  job: BroadcastJob,
-  { owned, nodes }: Pick<Caches, "owned" | "nodes">,
-  performer: Pick<Performer, "pending">,
-): TaskIndex {
-  const { uid = "" } = job.metadata;
-  const owner = ownerKeyOf(job.metadata);
-  return new TaskIndex({
-    uid,
-    restartLimit: strategyOf(job).restartLimit,
-    fits: rememberedByNode(eligibility(job.spec.template)),
-    nodes: () => nodes.values(),
-    node: (name) => nodes.get(name),
-    pods: () => owned.pods.of(owner),
-    inFlight: () => performer.pending(owner),
-  });
 }
 
 /**

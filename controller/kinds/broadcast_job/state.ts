@@ -2,8 +2,8 @@
 import type { BroadcastJob, BroadcastJobStatus } from "../../../crds/index.ts";
 import type { PlanInput, PlanState } from "../../rollout/state.ts";
 import type { TaskIndex, TaskView } from "./classify.ts";
-import { type BroadcastJobOptions, type Strategy, strategyOf } from "./observe.ts";
 import type { Counts } from "./status.ts";
+import { type BroadcastJobOptions, type Strategy, strategyOf } from "./strategy.ts";
 
 export interface BroadcastJobObserved {
   readonly job: BroadcastJob;

@@ -13,8 +13,8 @@ import { type RevisionCount, revisionCount } from "../../rollout/revisions/revis
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { ClassCount, Counts } from "./numbers.ts";
-import { type Member, memberOf, REVISION_LABEL, type Strategy, TEMPLATE_HASH } from "./observe.ts";
 import { isUnderWay } from "./order.ts";
+import { type Member, memberOf, REVISION_LABEL, type Strategy, TEMPLATE_HASH } from "./strategy.ts";
 
 /** What pods are classified by: all of them again when the revision, the selector or this part of the strategy changes. */
 export interface ClassifyContext extends RefreshContext {

@@ -21,9 +21,9 @@ import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import type { CloneIndex } from "./classify.ts";
-import { TEMPLATE_HASH } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 import { cloneSetState } from "./state.ts";
+import { TEMPLATE_HASH } from "./strategy.ts";
 
 const HOOK = "example.com/hold";
 /** Gates that change how pods are counted; both kinds of pass have the same. */

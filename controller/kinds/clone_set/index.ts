@@ -5,10 +5,10 @@ import type { Kind } from "../../runtime/kind.ts";
 import { cloneSetWebhooks } from "./admit.ts";
 import { cloneSetReconciler } from "./reconcile.ts";
 
-export { CloneIndex } from "./classify.ts";
+export { observeCloneSet } from "./observe.ts";
 export { planCloneSet } from "./plan.ts";
 export { cloneSetOptions } from "./reconcile.ts";
-export { type CloneSetObserved, cloneSetState } from "./state.ts";
+export { cloneSetState } from "./state.ts";
 
 export const cloneSetKind: Kind<CloneSet> = {
   controllerName: "cloneset-controller",

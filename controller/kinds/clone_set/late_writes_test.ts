@@ -5,10 +5,10 @@ import { cloneSet, defaultOptions, Model, Refused } from "../../../testkit/contr
 import { isPodWrite, LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
-import { strategyOf } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 import type { CloneSetObserved } from "./state.ts";
 import { cloneSetState } from "./state.ts";
+import { strategyOf } from "./strategy.ts";
 
 /** Actions that are sent and not answered; plans see their pods as they will be. */
 class Late {

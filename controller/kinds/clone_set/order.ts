@@ -12,7 +12,7 @@ import {
   type Rule,
   unscheduledFirst,
 } from "../../rollout/order/order.ts";
-import type { Member, Strategy } from "./observe.ts";
+import type { Member, Strategy } from "./strategy.ts";
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
 const INT32 = { least: -(2 ** 31), most: 2 ** 31 - 1 };

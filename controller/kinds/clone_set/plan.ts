@@ -15,13 +15,13 @@ import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import { afterChange, type PodChange, podPatch } from "../../rollout/writes/pod_patch.ts";
 import { storedCounts } from "./classify.ts";
-import { CLAIM_HASH } from "./observe.ts";
 import { membersOf } from "./order.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { planRefresh, reportBroken } from "./refresh.ts";
 import { planClaims, planScale } from "./scale.ts";
 import type { CloneSetState } from "./state.ts";
 import { statusOf, untilDeadline } from "./status.ts";
+import { CLAIM_HASH } from "./strategy.ts";
 import { planUpdate } from "./update.ts";
 
 export function planCloneSet(state: CloneSetState): Plan<CloneSetStatus> {

@@ -16,9 +16,9 @@ import { inPlaceState } from "../../rollout/in_place/state.ts";
 import { isActive, isAvailable, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
-import { REVISION_LABEL, strategyOf } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 import { cloneSetState } from "./state.ts";
+import { REVISION_LABEL, strategyOf } from "./strategy.ts";
 
 function plan(model: Model, random: () => number) {
   return planCloneSet(

@@ -1,19 +1,15 @@
-/** Reconciles a CloneSet: what its plan sees in the caches, and who carries it out. */
+/** Reconciles a CloneSet: observes it in the caches, plans, and says who carries the plan out. */
 import type { CloneSet } from "../../../crds/index.ts";
-import { compileSelector, keyOf } from "../../../kube/core/index.ts";
-import { ownerKeyOf } from "../../plan/owners.ts";
-import { observeRollout } from "../../rollout/observe.ts";
 import { PodIndexes } from "../../rollout/pods/pod_indexes.ts";
-import type { Performer } from "../../runtime/executor/perform.ts";
-import type { Caches, KindDeps, ServerFeatures } from "../../runtime/kind.ts";
+import type { KindDeps, ServerFeatures } from "../../runtime/kind.ts";
 import type { ControllerOptions } from "../../runtime/options.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
-import { CloneIndex } from "./classify.ts";
-import type { CloneSetOptions } from "./observe.ts";
+import type { CloneIndex } from "./classify.ts";
+import { observeCloneSet } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
-import type { CloneSetObserved } from "./state.ts";
 import { cloneSetState } from "./state.ts";
+import type { CloneSetOptions } from "./strategy.ts";
 
 export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSet> {
   const options = cloneSetOptions(deps.options, deps.server);
@@ -21,7 +17,7 @@ export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSe
   return new WorkloadReconciler(deps, {
     forget: ({ owner }) => indexes.forget(owner),
     plan: (set, { performer, now, random, memory }) => {
-      const observed = observe(set, deps.caches, performer, options, indexes);
+      const observed = observeCloneSet(set, deps.caches, options, { writes: performer, indexes });
       return planCloneSet(cloneSetState({ observed, options, now, random, memory }));
     },
   });
@@ -48,38 +44,4 @@ export function cloneSetOptions(
     excludePreparingDelete,
     preDownload: gates.PreDownloadImageForInPlaceUpdate && server.imagePullJobs,
   };
-}
-
-/** Plain data from the caches. A set's index is made by its first pass, and hears of every change from then on. */
-function observe(
-  set: CloneSet,
-  caches: Caches,
-  performer: Pick<Performer, "pending" | "failures">,
-  options: CloneSetOptions,
-  indexes: PodIndexes<CloneIndex>,
-): CloneSetObserved {
-  const owner = ownerKeyOf(set.metadata);
-  return {
-    ...observeRollout(set, compileSelector(set.spec.selector), caches, performer, options),
-    pods: indexes.of(owner, () => newIndex(set, caches, performer)),
-    claims: [...caches.owned.claims.of(owner)],
-    nodeLabels: (node) => caches.nodes.get(node)?.labels,
-  };
-}
-
-function newIndex(
-  { metadata }: CloneSet,
-  { pods, owned }: Pick<Caches, "pods" | "owned">,
-  performer: Pick<Performer, "pending">,
-): CloneIndex {
-  const { uid = "", namespace = "" } = metadata;
-  const owner = ownerKeyOf(metadata);
-  return new CloneIndex({
-    pods: () => owned.pods.of(owner),
-    pod: (name) => {
-      const pod = pods.get(keyOf({ namespace, name }));
-      return pod?.controller?.uid === uid ? pod : undefined;
-    },
-    inFlight: () => performer.pending(owner),
-  });
 }

@@ -12,9 +12,9 @@ import { shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import { waitingForHook, waitingInPlace } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
-import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import { membersOf } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
+import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 
 /** An unscheduled pod gets its gates after this time; most pods are scheduled sooner and save a request. */
 const UNSCHEDULED_GATES_MS = 5000;

@@ -24,9 +24,9 @@ import { IN_PLACE_READY, isActive } from "../../rollout/pods/pod_state.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
-import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import { deletionOrder, membersOf } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
+import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 
 /** Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). */
 export function planScale(state: CloneSetState, decisions: Decisions): void {

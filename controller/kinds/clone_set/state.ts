@@ -13,8 +13,8 @@ import {
 } from "../../rollout/state.ts";
 import { type CloneIndex, type CloneView, memberCounts } from "./classify.ts";
 import { type Numbers, numbersOf } from "./numbers.ts";
-import { type CloneSetOptions, type Strategy, strategyOf } from "./observe.ts";
 import type { Topology } from "./order.ts";
+import { type CloneSetOptions, type Strategy, strategyOf } from "./strategy.ts";
 
 export interface CloneSetObserved extends ObservedRollout<CloneSet> {
   /** Owned pods, inactive ones included; writes in flight are already applied to them. */

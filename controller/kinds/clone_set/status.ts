@@ -3,7 +3,7 @@ import type { CloneSet, CloneSetStatus } from "../../../crds/index.ts";
 import { formatSelector } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { StoredCount } from "./classify.ts";
-import type { Strategy } from "./observe.ts";
+import type { Strategy } from "./strategy.ts";
 
 /** Meaning: no deadline. */
 const NO_DEADLINE = 2147483647;

@@ -2,8 +2,8 @@ import t from "tap";
 import type { CloneSet } from "../../../crds/index.ts";
 import { cloneSet, defaultOptions } from "../../../testkit/controller/clone_set_model.ts";
 import type { StoredCount } from "./classify.ts";
-import { strategyOf } from "./observe.ts";
 import { statusOf, untilDeadline } from "./status.ts";
+import { strategyOf } from "./strategy.ts";
 
 const start = Date.parse("2030-01-01T00:00:00Z");
 

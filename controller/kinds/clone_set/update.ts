@@ -15,11 +15,11 @@ import { isActive, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import { type Revision, sameRevision } from "../../rollout/revisions/revisions.ts";
 import type { Action, Waiting } from "../../rollout/writes/actions.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
-import { CLAIM_HASH, type Member, REVISION_LABEL } from "./observe.ts";
 import { isUnderWay, membersOf, updateOrder } from "./order.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { revisionLabels } from "./scale.ts";
 import type { CloneSetState } from "./state.ts";
+import { CLAIM_HASH, type Member, REVISION_LABEL } from "./strategy.ts";
 
 /** Where pods go in this pass. */
 interface Target {

@@ -13,6 +13,7 @@ import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { NodeEligibility } from "./eligibility.ts";
+import { type StatusCount, statusCounts } from "./status_counts.ts";
 import {
   byAge,
   type Daemon,
@@ -21,8 +22,7 @@ import {
   isUpdated,
   REVISION_LABEL,
   type UpdateMark,
-} from "./observe.ts";
-import { type StatusCount, statusCounts } from "./status_counts.ts";
+} from "./strategy.ts";
 
 /**
  * Nodes by what there is to do. Besides those to look at they should have a pod and have none, or exactly one with nothing

@@ -5,12 +5,11 @@ import type { Kind } from "../../runtime/kind.ts";
 import { daemonSetWebhooks } from "./admit.ts";
 import { daemonSetReconciler } from "./reconcile.ts";
 
-export { DaemonIndex } from "./classify.ts";
-export { nodeEligibility } from "./eligibility.ts";
-export { availabilityOf, type DaemonSetOptions } from "./observe.ts";
+export { observeDaemonSet } from "./observe.ts";
 export { planDaemonSet } from "./plan.ts";
 export { daemonSetOptions } from "./reconcile.ts";
-export { type DaemonSetObserved, daemonSetState } from "./state.ts";
+export { daemonSetState } from "./state.ts";
+export type { DaemonSetOptions } from "./strategy.ts";
 
 export const daemonSetKind: Kind<DaemonSet> = {
   controllerName: "daemonset-controller",

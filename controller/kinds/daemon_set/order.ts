@@ -1,6 +1,6 @@
 /** Which nodes the rollout reaches, and in which order. Spec: daemonset 4.5, rules 25 and 26. */
 import type { DaemonNode, DaemonView } from "./classify.ts";
-import type { Daemon, Strategy } from "./observe.ts";
+import type { Daemon, Strategy } from "./strategy.ts";
 
 /** What lives on a node, as the rollout counts: terminating and failed pods are the scale's matter (rules 14, 27). */
 export interface Site {

@@ -4,8 +4,8 @@ import { compileSelector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { foreignPod } from "../../../testkit/controller/daemon_set_model.ts";
 import { type DaemonNode, newGroups } from "./classify.ts";
-import type { Daemon } from "./observe.ts";
 import { updateWindow } from "./order.ts";
+import type { Daemon } from "./strategy.ts";
 
 function daemon(name: string, updated: boolean, more: Partial<Daemon> = {}): Daemon {
   const pod: Pod = foreignPod(`app-${name}`, name);

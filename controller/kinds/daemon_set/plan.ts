@@ -14,13 +14,13 @@ import { surplusRevisions } from "../../rollout/revisions/revisions.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
 import { afterChange, podPatch } from "../../rollout/writes/pod_patch.ts";
 import { DaemonSetDecisions, type DaemonSetPlan } from "./decisions.ts";
-import { availableAt, REVISION_LABEL } from "./observe.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh } from "./refresh.ts";
 import { hashOf } from "./revisions.ts";
 import { planReleased, planScale } from "./scale.ts";
 import type { DaemonSetState } from "./state.ts";
 import { statusOf } from "./status.ts";
+import { availableAt, REVISION_LABEL } from "./strategy.ts";
 import { planUpdate } from "./update.ts";
 
 export function planDaemonSet(state: DaemonSetState): DaemonSetPlan {

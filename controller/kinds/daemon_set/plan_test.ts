@@ -16,9 +16,9 @@ import { changeTemplate, randomOf } from "../../../testkit/controller/workload_h
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { nodeEligibility } from "./eligibility.ts";
-import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./observe.ts";
 import { planDaemonSet } from "./plan.ts";
 import { daemonSetState } from "./state.ts";
+import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./strategy.ts";
 
 function plan(model: Model, random: () => number) {
   model.failed.observe(model.set.status?.observedGeneration);

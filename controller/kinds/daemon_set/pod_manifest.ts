@@ -4,8 +4,8 @@ import { daemonTolerations } from "../../../kube/core/index.ts";
 import { acceptedPod, ownerReference, randomId, withGates } from "../../rollout/pods/pod_manifest.ts";
 import { IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
-import { GENERATION_LABEL, REVISION_LABEL } from "./observe.ts";
 import type { DaemonSetState } from "./state.ts";
+import { GENERATION_LABEL, REVISION_LABEL } from "./strategy.ts";
 
 /** The API server cuts prefixes of generated names to this length. */
 const LONGEST_PREFIX = 58;

@@ -4,9 +4,9 @@ import type { Decisions } from "../../rollout/decisions.ts";
 import { longestWaitMs } from "../../rollout/images/image_wait.ts";
 import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../../rollout/images/pre_download.ts";
 import { templateOf } from "../../rollout/revisions/revisions.ts";
-import { REVISION_LABEL } from "./observe.ts";
 import { hashOf } from "./revisions.ts";
 import type { DaemonSetState } from "./state.ts";
+import { REVISION_LABEL } from "./strategy.ts";
 
 const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";
 const TIMEOUT = "apps.kruise.io/image-predownload-timeout-seconds";

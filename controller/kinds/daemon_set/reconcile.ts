@@ -1,32 +1,23 @@
-/** Reconciles a DaemonSet: what its plan sees in the caches, which changes enqueue it, and who carries it out. */
+/** Reconciles a DaemonSet: observes it in the caches, plans, and says which changes enqueue it and who carries the plan out. */
 import type { DaemonSet } from "../../../crds/index.ts";
-import { compileSelector, type Labels } from "../../../kube/core/index.ts";
+import type { Labels } from "../../../kube/core/index.ts";
 import { type Change, type Node, type Pod, sidesOf } from "../../../kube/index.ts";
 import { ownerKeyOf } from "../../plan/owners.ts";
-import { observeRollout } from "../../rollout/observe.ts";
 import { PodIndexes } from "../../rollout/pods/pod_indexes.ts";
-import { rememberedByNode } from "../../rollout/pods/remembered_by_node.ts";
-import { CREATING } from "../../rollout/writes/pending_pods.ts";
-import type { Performer } from "../../runtime/executor/perform.ts";
-import type { Caches, KindDeps, ServerFeatures } from "../../runtime/kind.ts";
+import type { KindDeps, ServerFeatures } from "../../runtime/kind.ts";
 import type { ControllerOptions } from "../../runtime/options.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
-import { DaemonIndex } from "./classify.ts";
-import { nodeEligibility } from "./eligibility.ts";
+import type { DaemonIndex } from "./classify.ts";
 import { FailedPods } from "./failed_pods.ts";
-import { availabilityOf, type DaemonSetOptions } from "./observe.ts";
+import { observeDaemonSet } from "./observe.ts";
 import { planDaemonSet } from "./plan.ts";
-import type { DaemonSetObserved } from "./state.ts";
 import { daemonSetState } from "./state.ts";
-
-/** Index of pods without a controller, by namespace. */
-const OWNERLESS = "ownerless";
+import type { DaemonSetOptions } from "./strategy.ts";
 
 export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<DaemonSet> {
   const options = daemonSetOptions(deps.options, deps.server);
   const { pods, nodes } = deps.caches;
-  pods.addIndex(OWNERLESS, (pod) => (pod.controller === undefined ? [pod.namespace] : []));
   /** Sets to which a pod without a controller may come. */
   const adopters = (pod: Pod): DaemonSet[] =>
     [...deps.objects.values()].filter(({ metadata }) => {
@@ -44,16 +35,12 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
       failed.delete(uid);
     },
     plan: (set, { performer, now, random, memory }) => {
-      const { uid = "", generation } = set.metadata;
+      const { uid = "" } = set.metadata;
       const failedPods = failed.get(uid) ?? new FailedPods(() => deps.clock.monotonic());
       failed.set(uid, failedPods);
       failedPods.observe(set.status?.observedGeneration);
-      const index = indexes.of(
-        ownerKeyOf(set.metadata),
-        () => newIndex(set, deps.caches, performer),
-        generation,
-      );
-      const observed = observe(set, deps.caches, performer, options, index, failedPods);
+      const state = { writes: performer, indexes, failed: failedPods };
+      const observed = observeDaemonSet(set, deps.caches, options, state);
       const plan = planDaemonSet(daemonSetState({ observed, options, now, random, memory }));
       for (const node of plan.failedOn) failedPods.replaced(node);
       return plan;
@@ -93,48 +80,6 @@ export function daemonSetOptions(
     pruneIneligible: gates.DaemonSetPruneIneligibleNodes,
     preDownload: gates.PreDownloadImageForDaemonSetUpdate && server.imagePullJobs,
   };
-}
-
-/** Plain data from the caches. */
-function observe(
-  set: DaemonSet,
-  caches: Caches,
-  performer: Pick<Performer, "pending" | "failures">,
-  options: DaemonSetOptions,
-  index: DaemonIndex,
-  failed: FailedPods,
-): DaemonSetObserved {
-  const { namespace = "" } = set.metadata;
-  const owner = ownerKeyOf(set.metadata);
-  return {
-    ...observeRollout(set, index.source.selector, caches, performer, options),
-    pods: index,
-    isTaken: (name) =>
-      caches.pods.get(`${namespace}/${name}`) !== undefined ||
-      performer.pending(owner).has(`${CREATING}${name}`),
-    failedPodWaitMs: (node) => failed.waitMs(node),
-  };
-}
-
-function newIndex(
-  set: DaemonSet,
-  { pods, owned, nodes }: Caches,
-  performer: Pick<Performer, "pending">,
-): DaemonIndex {
-  const { metadata, spec } = set;
-  const { uid = "", namespace = "" } = metadata;
-  const owner = ownerKeyOf(metadata);
-  return new DaemonIndex({
-    uid,
-    namespace,
-    selector: compileSelector(spec.selector),
-    nodeSelector: availabilityOf(set).nodeSelector,
-    eligibility: rememberedByNode(nodeEligibility(spec.template.spec)),
-    nodes: () => nodes.values(),
-    node: (name) => nodes.get(name),
-    pods: () => [...owned.pods.of(owner), ...pods.byIndex(OWNERLESS, namespace)],
-    inFlight: () => performer.pending(owner),
-  });
 }
 
 /**

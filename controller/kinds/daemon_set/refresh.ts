@@ -6,8 +6,8 @@ import { gatesOf, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
 import { inPlaceState } from "../../rollout/in_place/state.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import { waitingInPlace } from "../../rollout/writes/pod_actions.ts";
-import type { Daemon } from "./observe.ts";
 import type { DaemonSetState } from "./state.ts";
+import type { Daemon } from "./strategy.ts";
 
 export function planRefresh(state: DaemonSetState, decisions: Decisions): void {
   for (const { daemons } of state.open) {

@@ -19,7 +19,7 @@ import type { ControllerRevision } from "../../../kube/index.ts";
 import type { Template } from "../../rollout/in_place/change.ts";
 import type { PlanMemory } from "../../rollout/plan_memory.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
-import { REVISION_LABEL } from "./observe.ts";
+import { REVISION_LABEL } from "./strategy.ts";
 
 export interface RevisionSearch {
   update: Revision;

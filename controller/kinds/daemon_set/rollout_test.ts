@@ -14,10 +14,10 @@ import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { readySince } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
-import type { DaemonSetOptions } from "./observe.ts";
 import { planDaemonSet } from "./plan.ts";
 import { findRevision } from "./revisions.ts";
 import { daemonSetState } from "./state.ts";
+import type { DaemonSetOptions } from "./strategy.ts";
 
 const random = () => 0.5;
 const chance = counter();

@@ -6,9 +6,9 @@ import { conditionOf } from "../../rollout/pods/pod_state.ts";
 import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonNode } from "./classify.ts";
 import type { DaemonSetDecisions } from "./decisions.ts";
-import { type Daemon, isDaemonAvailable } from "./observe.ts";
 import { createPod } from "./pod_manifest.ts";
 import type { DaemonSetState } from "./state.ts";
+import { type Daemon, isDaemonAvailable } from "./strategy.ts";
 
 export function planScale(state: DaemonSetState, decisions: DaemonSetDecisions): void {
   const missing: string[] = [];

@@ -4,6 +4,7 @@ import { PlanMemory } from "../../rollout/plan_memory.ts";
 import type { ObservedRollout, PlanInput, PlanState } from "../../rollout/state.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { DaemonIndex, DaemonNode, DaemonView } from "./classify.ts";
+import { findRevision, type RevisionSearch } from "./revisions.ts";
 import {
   availabilityOf,
   type DaemonSetOptions,
@@ -11,8 +12,7 @@ import {
   strategyOf,
   templateGeneration,
   type UpdateMark,
-} from "./observe.ts";
-import { findRevision, type RevisionSearch } from "./revisions.ts";
+} from "./strategy.ts";
 
 export interface DaemonSetObserved extends ObservedRollout<DaemonSet> {
   /** Nodes and pods. */

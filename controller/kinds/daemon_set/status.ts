@@ -1,7 +1,7 @@
 /** Status of a DaemonSet. Spec: daemonset 3. */
 import type { DaemonSet, DaemonSetStatus } from "../../../crds/index.ts";
 import type { DaemonView } from "./classify.ts";
-import type { UpdateMark } from "./observe.ts";
+import type { UpdateMark } from "./strategy.ts";
 
 interface StatusInput {
   set: DaemonSet;

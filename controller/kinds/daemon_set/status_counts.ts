@@ -2,7 +2,7 @@
 import type { Pod } from "../../../kube/index.ts";
 import { readySince } from "../../rollout/pods/pod_state.ts";
 import type { NodeEligibility } from "./eligibility.ts";
-import { isDaemonAvailable, isUpdated, type UpdateMark } from "./observe.ts";
+import { isDaemonAvailable, isUpdated, type UpdateMark } from "./strategy.ts";
 
 /** Nodes, by what is on them. */
 export type StatusCount = "desired" | "current" | "misscheduled" | "ready" | "updated" | "available";

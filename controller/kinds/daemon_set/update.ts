@@ -10,11 +10,11 @@ import { startInPlace } from "../../rollout/in_place/update.ts";
 import { budgetText } from "../../rollout/order/budget_text.ts";
 import { hasGate, IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
 import type { DaemonSetDecisions } from "./decisions.ts";
-import { type Daemon, REVISION_LABEL } from "./observe.ts";
 import { type UpdateWindow, updateWindow } from "./order.ts";
 import { hashOf, templatesOf } from "./revisions.ts";
 import { planDeletion } from "./scale.ts";
 import type { DaemonSetState } from "./state.ts";
+import { type Daemon, REVISION_LABEL } from "./strategy.ts";
 import { planSurge } from "./surge.ts";
 
 /** How pods are updated in this pass. */

@@ -6,7 +6,7 @@ import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.t
 import type { EventEffect, WriteEffect } from "../../plan/effects.ts";
 import type { SecretReference } from "../../rollout/images/node_image.ts";
 import { type Writable, writable } from "../../runtime/executor/writable.ts";
-import type { PodNeeds, PodSelection, SelectedPods } from "../../runtime/selected_pods.ts";
+import type { PodNeeds, PodSelection, Selections } from "../../runtime/selected_pods.ts";
 import {
   namesJob,
   planRelease,
@@ -20,7 +20,7 @@ export const COPIES = "secret copies";
 
 interface JobSecretsDeps {
   log: Log;
-  secrets: SelectedPods<PullSecret>;
+  secrets: Selections<PullSecret>;
   /** Namespace of the copies. */
   namespace: string;
   enqueue(key: string): void;

@@ -5,7 +5,8 @@ import type { Kind } from "../../runtime/kind.ts";
 import { resourceDistributionWebhooks } from "./admit.ts";
 import { ResourceDistributionReconciler } from "./reconcile.ts";
 
-export { type Copy, copyResources } from "./copies.ts";
+export { copyResources } from "./copies.ts";
+export { copiesOf, observeResourceDistribution } from "./observe.ts";
 export { type PlacePlan, planPlace, type Wanted, wantedOf } from "./plan.ts";
 
 export const resourceDistributionKind: Kind<ResourceDistribution> = {

@@ -1,6 +1,5 @@
 /** ResourceDistributions: looks at the namespaces that have changed, writes what the plan says. No policy lives here. */
 import type { ResourceDistribution } from "../../../crds/index.ts";
-import { keyOf } from "../../../kube/core/index.ts";
 import {
   type Cache,
   type Change,
@@ -20,6 +19,7 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { type Copy, copyResources } from "./copies.ts";
+import { copiesOf, copyIn, placeOf, placesIn, targetsIn } from "./observe.ts";
 import { type Outcome, PlaceIndex } from "./place_index.ts";
 import {
   type FailureType,
@@ -125,7 +125,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     const writes = taken.flatMap((name) => {
       const read = reads.get(name);
       if (read?.failed === true) return [];
-      const copy = read === undefined ? this.#copyIn(held.index, copies, name) : read.copy;
+      const copy = read === undefined ? copyIn(held.index.wanted, copies, name) : read.copy;
       return this.#planPlace(held, { name, copy, isSecond: read !== undefined }, pending) ?? [];
     });
     if (held.index.hasWork) queue.add(key);
@@ -152,7 +152,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     const { source } = wanted;
     const refusal = "problem" in source ? undefined : this.#needs[source.kind].refusal(key);
     if (refusal === undefined) return undefined;
-    const names = new Set([...this.#targets(wanted), ...wanted.targets.listed]);
+    const names = new Set([...targetsIn(wanted, this.#namespaces), ...wanted.targets.listed]);
     const reasons = new Map(Array.from(names, (name) => [name, messageOf(refusal)]));
     const failures = new Map([["GetResourceFailed", reasons] as const]);
     const tally = { desired: names.size, failed: names.size, failures };
@@ -161,21 +161,13 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     return { status, size: names.size };
   }
 
-  /** Namespaces that exist. */
-  #targets({ targets }: Wanted): string[] {
-    return [...this.#namespaces.values()]
-      .filter(({ name, labels }) => targets.includes(name, labels))
-      .map(({ name }) => name);
-  }
-
   /** Objects of the copies' name in all namespaces; undefined while they are being listed, which enqueues the key. */
   #copiesFor(
     key: string,
     source: Source | { readonly problem: string },
   ): HeldPods<Copy> | "none" | undefined {
     if ("problem" in source) return "none";
-    const selection = { namespace: "", labels: "all", fields: `metadata.name=${source.name}` } as const;
-    return this.#needs[source.kind].need(key, [selection])?.[0];
+    return this.#needs[source.kind].need(key, [copiesOf(source)])?.[0];
   }
 
   #begin(
@@ -184,9 +176,8 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     wanted: Wanted,
     copies: HeldPods<Copy> | "none",
   ): Held {
-    const places = copies === "none" ? [] : [...copies.values()].map(({ namespace }) => namespace);
     const held: Held = {
-      index: new PlaceIndex(wanted, metadata.generation ?? 0, [...this.#targets(wanted), ...places]),
+      index: new PlaceIndex(wanted, metadata.generation ?? 0, placesIn(wanted, this.#namespaces, copies)),
       backoff: new Backoff({ clock: this.#deps.clock, ...REFUSALS }),
       refusing: new Set(),
       raced: new Set(),
@@ -232,10 +223,8 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     { name, copy, isSecond }: Pick<Place, "name" | "copy"> & { readonly isSecond: boolean },
     pending: Map<string, Pending>,
   ): WriteEffect | undefined {
-    const found = this.#namespaces.get(name);
-    const namespace = found && { labels: found.labels, deleting: found.deletionAt !== undefined };
     const { wanted } = held.index;
-    const { write, ...outcome } = planPlace(wanted, { name, namespace, copy });
+    const { write, ...outcome } = planPlace(wanted, placeOf(name, this.#namespaces, copy));
     if (write === undefined || "problem" in wanted.source) {
       this.#settled(held, name, outcome);
       return undefined;
@@ -308,17 +297,12 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     return reads;
   }
 
-  #copyIn({ wanted }: PlaceIndex, copies: HeldPods<Copy> | "none", namespace: string): Copy | undefined {
-    if (copies === "none" || "problem" in wanted.source) return undefined;
-    return copies.get(keyOf({ namespace, name: wanted.source.name }));
-  }
-
   /** Namespaces whose pause is over, and those where a copy was created that nothing shows. */
   #retryDue({ index, backoff, refusing, awaited }: Held, copies: HeldPods<Copy> | "none"): void {
     for (const name of refusing) if (backoff.leftMs(name) === 0) index.touch(name);
     const now = this.#deps.clock.monotonic();
     for (const [name, until] of awaited) {
-      if (until > now && this.#copyIn(index, copies, name) === undefined) continue;
+      if (until > now && copyIn(index.wanted, copies, name) === undefined) continue;
       awaited.delete(name);
       if (until <= now) index.touch(name);
     }

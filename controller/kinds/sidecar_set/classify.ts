@@ -9,7 +9,7 @@ import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { resetPairs } from "./hot_upgrade.ts";
-import { type Member, memberOf, revisionOfMember, type SidecarRollout } from "./observe.ts";
+import { type Member, memberOf, revisionOfMember, type SidecarRollout } from "./rollout.ts";
 import { reportedUpgradable } from "./upgradable.ts";
 
 /** What pods are classified by. */

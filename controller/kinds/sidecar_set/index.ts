@@ -8,9 +8,9 @@ import { sidecarSetWebhooks } from "./admit.ts";
 import { sidecarSetPodAdmission } from "./pod_admission.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
 
-export { matchedNamespaces, SidecarIndex } from "./classify.ts";
-export { rolloutOf } from "./observe.ts";
+export { observeSidecarSet, selectedIndex } from "./observe.ts";
 export { planSidecarSet } from "./plan.ts";
+export { rolloutOf } from "./rollout.ts";
 export { type SidecarSetObserved, sidecarSetState } from "./state.ts";
 export { type UnmanagedReason, unmanagedReason } from "./unmanaged.ts";
 

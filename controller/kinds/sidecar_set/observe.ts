@@ -1,154 +1,66 @@
-/** What a pod is held against: a SidecarSet in the terms of its rollout, and what a pod has of it. Spec: sidecarset 4, 29 to 32. */
-import {
-  injectedListAnnotation,
-  isNativeSidecar,
-  parseInjectedList,
-  parseInjectedSidecars,
-  parseSidecarsBeforeUpdate,
-  parseWorkingContainers,
-  type SidecarSet,
-  type SidecarsBeforeUpdate,
-  sidecarInPlaceStateAnnotation,
-  sidecarSetHashAnnotation,
-  sidecarSetHashes,
-  sidecarSetHashWithoutImageAnnotation,
-  workingHotUpgradeAnnotation,
-} from "../../../crds/index.ts";
-import { compareBytes, compileSelector, type IntOrString, type Selector } from "../../../kube/core/index.ts";
-import type { Pod } from "../../../kube/index.ts";
-import { isConsistent, isSettling } from "../../rollout/in_place/sidecars.ts";
-import type { PriorityStrategy, ScatterStrategy } from "../../rollout/order/order.ts";
-import { isReady } from "../../rollout/pods/pod_state.ts";
-import { isMigrating, pairOf, type Sidecar, workingOf } from "./hot_upgrade.ts";
+/** What a plan of a SidecarSet sees of the cluster. */
+import type { SidecarSet } from "../../../crds/index.ts";
+import type { Namespace, Pod, Reader } from "../../../kube/index.ts";
+import { type OwnerKey, ownerKey } from "../../plan/owners.ts";
+import { type ClusterReader, justStarted, type WritesInFlight } from "../../rollout/cluster_reader.ts";
+import { byNumber } from "../../rollout/revisions/revisions.ts";
+import { matchedNamespaces, SidecarIndex } from "./classify.ts";
+import type { SidecarSetObserved } from "./state.ts";
 
-/** A set with what follows from it for all its pods. */
-export interface SidecarRollout {
-  readonly name: string;
-  readonly hash: string;
-  readonly hashWithoutImage: string;
-  readonly sidecars: readonly Sidecar[];
-  /** Names as pods list them. */
-  readonly sidecarList: readonly string[];
-  /** The pods that are updated; undefined: all. */
-  readonly updateSelector: Selector | undefined;
-  /** Everything above as text. */
-  readonly text: string;
+export interface SidecarSetReader extends Pick<ClusterReader, "revisions" | "owned"> {
+  readonly namespaces: Pick<Reader<Namespace>, "get">;
 }
 
-export function rolloutOf({ metadata, spec }: SidecarSet): SidecarRollout {
-  const { name = "", annotations = {} } = metadata;
-  const { containers = [], initContainers = [], updateStrategy } = spec;
-  // Admission writes both; a set that was stored without it has none.
-  const computed = () => sidecarSetHashes(spec);
-  const hash = annotations[sidecarSetHashAnnotation] ?? computed().hash;
-  const hashWithoutImage = annotations[sidecarSetHashWithoutImageAnnotation] ?? computed().hashWithoutImage;
-  const selector = updateStrategy?.selector;
-  const sidecars = containers.map((container) => ({
-    name: container.name,
-    image: container.image ?? "",
-    pair: pairOf(container),
-  }));
+interface SidecarSetKnown {
+  /** Of the pods that the set selects. */
+  readonly index: SidecarIndex;
+  /** Of this program. */
+  readonly systemNamespace: string;
+  /** Changes with the labels of any namespace. Default: they do not change while the index is used. */
+  readonly namespacesVersion?: number | undefined;
+}
+
+/** A set has no namespace: its history is in that of the system. */
+export function ownerOf(uid: string | undefined, systemNamespace: string): OwnerKey {
+  return ownerKey(systemNamespace, uid ?? "");
+}
+
+export function observeSidecarSet(
+  set: SidecarSet,
+  { revisions, owned, namespaces }: SidecarSetReader,
+  { index, systemNamespace, namespacesVersion = 0 }: SidecarSetKnown,
+): SidecarSetObserved {
+  const { namespaceSelector } = set.spec;
+  const owner = ownerOf(set.metadata.uid, systemNamespace);
   return {
-    name,
-    hash,
-    hashWithoutImage,
-    sidecars,
-    sidecarList: [...containers, ...initContainers.filter(isNativeSidecar)]
-      .map((container) => container.name)
-      .sort(compareBytes),
-    updateSelector: selector ? compileSelector(selector) : undefined,
-    text: JSON.stringify([hash, hashWithoutImage, sidecars, selector]),
+    set,
+    pods: index,
+    namespaces: matchedNamespaces(
+      namespaceSelector,
+      (name) => namespaces.get(name)?.labels,
+      namespacesVersion,
+    ),
+    revisions: [...owned.revisions.of(owner)].sort(byNumber),
+    revisionData: (name) => revisions.get(`${systemNamespace}/${name}`)?.data,
   };
 }
 
-/** A pod with the set's sidecars, and what every decision asks of it. */
-export interface Member {
-  readonly pod: Pod;
-  /** A write of it is in flight. */
-  readonly busy: boolean;
-  /** It has the set's present sidecars. */
-  readonly updated: boolean;
-  /** It differs in images at most. */
-  readonly upgradable: boolean;
-  /** The strategy's selector takes it. */
-  readonly selected: boolean;
-  /** A container of the set is ready and does not run its image yet: an update is under way. */
-  readonly settling: boolean;
-  /** The pod's containers are those of its spec. */
-  readonly consistent: boolean;
-  /** Running and Ready, and of no pair both containers are at work. */
-  readonly ready: boolean;
-  /** As the latest update in place found it; undefined before the first one. */
-  readonly before: SidecarsBeforeUpdate | undefined;
-  /** The one of each pair that serves, by sidecar. */
-  readonly working: ReadonlyMap<string, string>;
-}
-
-/** Undefined for a pod that lacks one of the set's containers, or was not injected at all (rule 29). */
-export function memberOf(pod: Pod, busy: boolean, rollout: SidecarRollout): Member | undefined {
-  const { annotations } = pod;
-  const { name, sidecars } = rollout;
-  if (!parseInjectedList(annotations[injectedListAnnotation]).includes(name)) return undefined;
-  const working = parseWorkingContainers(annotations[workingHotUpgradeAnnotation]) ?? new Map();
-  if (!hasContainers(pod, sidecars, working)) return undefined;
-  const before = parseSidecarsBeforeUpdate(annotations[sidecarInPlaceStateAnnotation])?.get(name);
-  const entry = (annotation: string) => parseInjectedSidecars(annotations[annotation])?.get(name)?.hash;
-  return {
-    pod,
-    busy,
-    updated: entry(sidecarSetHashAnnotation) === rollout.hash,
-    upgradable: entry(sidecarSetHashWithoutImageAnnotation) === rollout.hashWithoutImage,
-    selected: rollout.updateSelector?.matches(pod.labels) ?? true,
-    settling: isSettling(pod, containersOf(sidecars), before),
-    consistent: isConsistent(pod, containersOf(sidecars), before),
-    ready: isReady(pod) && !sidecars.some((sidecar) => isMigrating(pod, sidecar, working)),
-    before,
-    working,
-  };
-}
-
-/** The revision that the pod says it has of the set; undefined: it does not say. */
-export function revisionOfMember({ annotations }: Pod, set: string): string | undefined {
-  return parseInjectedSidecars(annotations[sidecarSetHashAnnotation])?.get(set)?.controllerRevision;
-}
-
-export function containersOf(sidecars: readonly Sidecar[]): string[] {
-  return sidecars.flatMap(({ name, pair }) => pair?.containers ?? [name]);
-}
-
-function hasContainers(
-  pod: Pod,
-  sidecars: readonly Sidecar[],
-  working: ReadonlyMap<string, string>,
-): boolean {
-  const present = new Set(pod.containers.map(({ name }) => name));
-  return sidecars.every((sidecar) => {
-    if (sidecar.pair === undefined) return present.has(sidecar.name);
-    return (
-      workingOf(sidecar, working) !== undefined && sidecar.pair.containers.every((one) => present.has(one))
-    );
+/** Of the pods that a set selects, by `namespace/name`, wherever they are held. */
+export function selectedIndex(
+  held: readonly Pick<Reader<Pod>, "get" | "values">[],
+  inFlight: () => ReturnType<WritesInFlight["pending"]> = justStarted.writes.pending,
+): SidecarIndex {
+  return new SidecarIndex({
+    *pods() {
+      for (const pods of held) yield* pods.values();
+    },
+    pod: (slot) => {
+      for (const pods of held) {
+        const pod = pods.get(slot);
+        if (pod !== undefined) return pod;
+      }
+      return undefined;
+    },
+    inFlight,
   });
-}
-
-/** The strategy with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
-  /** Pods keep the sidecars that they have. */
-  readonly notUpdated: boolean;
-  readonly paused: boolean;
-  readonly partition: IntOrString | undefined;
-  readonly maxUnavailable: IntOrString;
-  readonly priority: PriorityStrategy | undefined;
-  readonly scatter: ScatterStrategy | undefined;
-}
-
-export function strategyOf({ spec }: SidecarSet): Strategy {
-  const updateStrategy = spec.updateStrategy ?? {};
-  return {
-    notUpdated: updateStrategy.type === "NotUpdate",
-    paused: updateStrategy.paused ?? false,
-    partition: updateStrategy.partition,
-    maxUnavailable: updateStrategy.maxUnavailable ?? 1,
-    priority: updateStrategy.priorityStrategy,
-    scatter: updateStrategy.scatterStrategy,
-  };
 }

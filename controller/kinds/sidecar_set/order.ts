@@ -1,7 +1,7 @@
 /** Which pods are updated first. Spec: sidecarset, rules 33 and 34. */
 import type { Labels } from "../../../kube/core/index.ts";
 import { byStrategy, type PriorityStrategy, type ScatterStrategy } from "../../rollout/order/order.ts";
-import type { Member } from "./observe.ts";
+import type { Member } from "./rollout.ts";
 
 const EVERY_VALUE = "*";
 

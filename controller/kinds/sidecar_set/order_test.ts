@@ -1,8 +1,8 @@
 import { test } from "tap";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { SidecarModel, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
-import { type Member, memberOf, rolloutOf } from "./observe.ts";
 import { updateOrder } from "./order.ts";
+import { type Member, memberOf, rolloutOf } from "./rollout.ts";
 
 /** Candidates `pod-0`, `pod-1`, … with these labels, which differ in nothing else. */
 function membersWith(labels: readonly Record<string, string>[]): Member[] {

@@ -8,8 +8,8 @@ import { SidecarModel, sidecarSetOf } from "../../../testkit/controller/sidecar_
 import { lateStep, makeUnready, settle, takeLate } from "../../../testkit/controller/workload_history.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { matchedNamespaces, usesBudget } from "./classify.ts";
-import { memberOf, rolloutOf } from "./observe.ts";
 import { planSidecarSet } from "./plan.ts";
+import { memberOf, rolloutOf } from "./rollout.ts";
 import { sidecarSetState } from "./state.ts";
 import { unmanagedReason } from "./unmanaged.ts";
 import { reportedUpgradable } from "./upgradable.ts";

@@ -17,7 +17,7 @@ import { afterChange, type PodChange, podPatch } from "../../rollout/writes/pod_
 import { isHot, type PairChange, resetPairs, upgradePair } from "./hot_upgrade.ts";
 import { patchedAnnotations } from "./injection/pod_metadata.ts";
 import type { MetadataPatch } from "./injection/sidecars.ts";
-import type { Member, SidecarRollout } from "./observe.ts";
+import type { Member, SidecarRollout } from "./rollout.ts";
 
 export interface UpdateTarget {
   readonly rollout: SidecarRollout;

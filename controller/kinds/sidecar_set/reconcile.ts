@@ -1,6 +1,6 @@
-/** Reconciles a SidecarSet: the pods that it selects, what its plan sees of them, and who carries it out. */
+/** Reconciles a SidecarSet: follows the pods that it selects, observes them, plans, and says who carries the plan out. */
 import type { SidecarSet } from "../../../crds/index.ts";
-import { compileSelector, type LabelSelector, type ObjectKey } from "../../../kube/core/index.ts";
+import { compileSelector, type ObjectKey } from "../../../kube/core/index.ts";
 import {
   type Cache,
   type Change,
@@ -9,61 +9,53 @@ import {
   type Pod,
   sidesOf,
 } from "../../../kube/index.ts";
-import { type OwnerKey, ownerKey } from "../../plan/owners.ts";
 import type { OwnedPods } from "../../rollout/pods/owned_pods.ts";
-import { byNumber } from "../../rollout/revisions/revisions.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds, PodSelection } from "../../runtime/selected_pods.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
-import { type MatchedNamespaces, matchedNamespaces, SidecarIndex } from "./classify.ts";
+import type { SidecarIndex } from "./classify.ts";
 import { namedNamespaces } from "./injection/matching.ts";
+import { observeSidecarSet, ownerOf, selectedIndex } from "./observe.ts";
 import { planSidecarSet } from "./plan.ts";
 import { sidecarSetState } from "./state.ts";
 
 export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
   const { objects, options, queue, resource } = deps;
-  const { revisions, owned } = deps.caches;
   const { systemNamespace } = options;
   const enqueue = (key: string): void => queue.addAfter(key, reconciler.coalescingMs(key));
   const namespaces = new NamespaceLabels(deps.informers.cacheOf(namespaceResource), () => {
     for (const set of objects.values())
       if (set.spec.namespaceSelector) enqueue(resource.codec.identify(set).key);
   });
-  /** A set has no namespace: its history is in that of the system. */
-  const ownerOf = (uid: string) => ownerKey(systemNamespace, uid);
-  const pods = new SidecarPods(deps, enqueue, ownerOf);
+  const reader = { ...deps.caches, namespaces: namespaces.cache };
+  const pods = new SidecarPods(deps, enqueue, systemNamespace);
   const reconciler = new WorkloadReconciler(deps, {
     pods,
     namespace: systemNamespace,
     sizeOf: (status) => status?.matchedPods ?? 0,
     forget: ({ key }) => pods.forget(key),
     plan: (set, { performer, now, random, memory }) => {
-      const owner = ownerOf(set.metadata.uid ?? "");
+      const owner = ownerOf(set.metadata.uid, systemNamespace);
       const index = pods.indexOf(set, () => performer.pending(owner));
       if (index === undefined) return undefined;
-      const observed = {
-        set,
-        pods: index,
-        namespaces: namespaces.matching(set.spec.namespaceSelector),
-        revisions: [...owned.revisions.of(owner)].sort(byNumber),
-        revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
-      };
+      const state = { index, systemNamespace, namespacesVersion: namespaces.version };
+      const observed = observeSidecarSet(set, reader, state);
       return planSidecarSet(sidecarSetState({ observed, options: { systemNamespace }, now, random, memory }));
     },
   });
   return reconciler;
 }
 
-/** Which namespaces a selector matches: their labels rarely change. */
+/** Labels of namespaces rarely change: their version tells when. */
 class NamespaceLabels {
-  readonly #namespaces: Cache<Namespace>;
+  readonly cache: Cache<Namespace>;
   #version = 0;
 
   /** `changed`: sets with a selector may match others. */
   constructor(namespaces: Cache<Namespace>, changed: () => void) {
-    this.#namespaces = namespaces;
+    this.cache = namespaces;
     namespaces.subscribe((change) => {
       const { before, after } = sidesOf(change);
       if (JSON.stringify(before?.labels) === JSON.stringify(after?.labels)) return;
@@ -72,8 +64,8 @@ class NamespaceLabels {
     });
   }
 
-  matching(selector: LabelSelector | undefined): MatchedNamespaces {
-    return matchedNamespaces(selector, (name) => this.#namespaces.get(name)?.labels, this.#version);
+  get version(): number {
+    return this.#version;
   }
 }
 
@@ -90,16 +82,15 @@ class SidecarPods implements OwnedPods {
   readonly #followed = new Map<string, Followed>();
   readonly #enqueue: (key: string) => void;
   readonly #listeners: Parameters<OwnedPods["subscribe"]>[0][] = [];
-
-  readonly #ownerOf: (uid: string) => OwnerKey;
+  readonly #systemNamespace: string;
 
   constructor(
     { selectedPods }: Pick<KindDeps<SidecarSet>, "selectedPods">,
     enqueue: (key: string) => void,
-    ownerOf: (uid: string) => OwnerKey,
+    systemNamespace: string,
   ) {
     this.#enqueue = enqueue;
-    this.#ownerOf = ownerOf;
+    this.#systemNamespace = systemNamespace;
     this.#needs = selectedPods.needs((key, change) => this.#onPod(key, change));
   }
 
@@ -112,19 +103,7 @@ class SidecarPods implements OwnedPods {
     this.#followed.delete(key);
     const held = this.#needs.need(key, selectionsOf(spec));
     if (held === undefined) return undefined;
-    const index = new SidecarIndex({
-      *pods() {
-        for (const pods of held) yield* pods.values();
-      },
-      pod: (slot) => {
-        for (const pods of held) {
-          const pod = pods.get(slot);
-          if (pod !== undefined) return pod;
-        }
-        return undefined;
-      },
-      inFlight: pending,
-    });
+    const index = selectedIndex(held, pending);
     this.#followed.set(key, { uid, generation, held, index });
     return index;
   }
@@ -150,7 +129,8 @@ class SidecarPods implements OwnedPods {
     if (change !== undefined && followed !== undefined) {
       const { before, after } = sidesOf(change);
       followed.index.podChanged(before, after);
-      for (const changed of this.#listeners) changed(this.#ownerOf(followed.uid), before, after);
+      const owner = ownerOf(followed.uid, this.#systemNamespace);
+      for (const changed of this.#listeners) changed(owner, before, after);
     }
     this.#enqueue(key);
   }

@@ -6,9 +6,9 @@ import type { RevisionSearch } from "../../rollout/revisions/revisions.ts";
 import type { PlanInput, PlanState } from "../../rollout/state.ts";
 import type { MatchedNamespaces, SidecarIndex, SidecarView } from "./classify.ts";
 import { missingRevision } from "./injection/version.ts";
-import { rolloutOf, type Strategy, strategyOf } from "./observe.ts";
 import type { UpdateTarget } from "./pod_update.ts";
 import { findSidecarRevision } from "./revisions.ts";
+import { rolloutOf, type Strategy, strategyOf } from "./rollout.ts";
 
 export interface SidecarSetObserved {
   readonly set: SidecarSet;

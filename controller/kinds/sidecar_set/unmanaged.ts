@@ -3,7 +3,7 @@ import { injectedListAnnotation, parseInjectedList } from "../../../crds/index.t
 import type { Pod } from "../../../kube/index.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import type { ClassifyContext } from "./classify.ts";
-import { memberOf } from "./observe.ts";
+import { memberOf } from "./rollout.ts";
 
 export type UnmanagedReason =
   /** Has ended, or is being deleted. */

@@ -5,9 +5,9 @@ import type { Decisions } from "../../rollout/decisions.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import type { SidecarView } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
-import type { Member } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
 import { patchedMetadata, resetAction, updateAction } from "./pod_update.ts";
+import type { Member } from "./rollout.ts";
 import type { SidecarSetState } from "./state.ts";
 
 /** Puts containers to rest that have handed over. */

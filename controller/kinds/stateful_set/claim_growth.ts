@@ -3,8 +3,8 @@ import type { PersistentVolumeClaim as ClaimTemplate } from "../../../crds/index
 import { isJsonObject, isQuantity, quantityCompare } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
-import { claimName, type Member, OWNED_BY_ANNOTATION } from "./observe.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
+import { claimName, type Member, OWNED_BY_ANNOTATION } from "./strategy.ts";
 import type { Unavailable } from "./unavailable.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */

@@ -9,8 +9,8 @@ import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { claimBody } from "../../rollout/pods/pod_manifest.ts";
 import type { NewClaim } from "../../rollout/writes/actions.ts";
-import { claimName, type Member } from "./observe.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
+import { claimName, type Member } from "./strategy.ts";
 
 /** When to look again at a claim whose end nobody tells us about. */
 const CLAIM_POLL_MS = 1000;

@@ -9,10 +9,10 @@ import { revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
-import { type Member, memberOf, ordinalOf, REVISION_LABEL } from "./observe.ts";
 import { isDue, isUpdateComplete } from "./refresh.ts";
 import { byOrdinal, type Count, type Group, type Groups, newGroups, type Slot } from "./slots.ts";
 import type { StatefulSetContext } from "./state.ts";
+import { type Member, memberOf, ordinalOf, REVISION_LABEL } from "./strategy.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 
 export interface SetSource extends PodSource {

@@ -21,12 +21,12 @@ import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import { SetIndex } from "./classify.ts";
-import { POD_NAME_LABEL } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
 import { planStatefulSet } from "./plan.ts";
 import type { SetView } from "./slots.ts";
 import type { StatefulSetContext } from "./state.ts";
 import { statefulSetState } from "./state.ts";
+import { POD_NAME_LABEL } from "./strategy.ts";
 
 const HOOK = "example.com/hold";
 type Options = typeof defaultOptions;

@@ -7,11 +7,11 @@ import { statefulSetWebhooks } from "./admit.ts";
 import { statefulSetClaimants } from "./claimants.ts";
 import { statefulSetReconciler } from "./reconcile.ts";
 
-export { SetIndex as StatefulSetIndex } from "./classify.ts";
-export type { StatefulSetOptions } from "./observe.ts";
+export { observeStatefulSet } from "./observe.ts";
 export { planStatefulSet } from "./plan.ts";
 export { statefulSetOptions } from "./reconcile.ts";
-export { type StatefulSetObserved, statefulSetState } from "./state.ts";
+export { statefulSetState } from "./state.ts";
+export type { StatefulSetOptions } from "./strategy.ts";
 
 export const statefulSetKind: Kind<StatefulSet> = {
   controllerName: "statefulset-controller",

@@ -11,8 +11,9 @@ import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { sharedCaches } from "../../runtime/caches.ts";
+import { observeStatefulSet } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
-import { observe, setIndexes } from "./reconcile.ts";
+import { setIndexes } from "./reconcile.ts";
 import { statefulSetState } from "./state.ts";
 
 const replicas = Number(process.argv[2] ?? 5000);
@@ -32,7 +33,6 @@ class Bench {
     nodeImage: () => undefined,
   };
   readonly #indexes = setIndexes(this.#caches, { get: () => this.model.set });
-  readonly #performer = { pending: () => this.writes.pods, failures: () => ({}) };
   readonly #memory = new PlanMemory();
   #version = 1_000_000;
 
@@ -42,7 +42,9 @@ class Bench {
 
   plan() {
     const { model } = this;
-    const observed = observe(model.set, this.#caches, this.#performer, defaultOptions, this.#indexes);
+    const writes = { pending: () => this.writes.pods, failures: () => ({}) };
+    const state = { writes, indexes: this.#indexes };
+    const observed = observeStatefulSet(model.set, this.#caches, defaultOptions, state);
     return planStatefulSet(
       statefulSetState({
         observed,

@@ -1,7 +1,7 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
 import { prioritised } from "../../rollout/order/order.ts";
-import type { Member, Strategy } from "./observe.ts";
 import type { SetView } from "./slots.ts";
+import type { Member, Strategy } from "./strategy.ts";
 
 interface UpdateOrderOptions {
   readonly preparingUpdateAsUpdate: boolean;

@@ -14,7 +14,6 @@ import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
-import { REVISION_LABEL } from "./observe.ts";
 import { membersOf } from "./order.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh, reportBroken } from "./refresh.ts";
@@ -22,6 +21,7 @@ import { planCondemned, planWindow } from "./scale.ts";
 import type { Group, SetView } from "./slots.ts";
 import type { StatefulSetState } from "./state.ts";
 import { statusOf } from "./status.ts";
+import { REVISION_LABEL } from "./strategy.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 import { planUpdate } from "./update.ts";
 

@@ -20,9 +20,9 @@ import {
 } from "../../../testkit/controller/workload_history.ts";
 import { isAvailable, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
-import { ordinalOf, REVISION_LABEL, strategyOf } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
 import { statefulSetState } from "./state.ts";
+import { ordinalOf, REVISION_LABEL, strategyOf } from "./strategy.ts";
 
 function plan(model: Model) {
   return planStatefulSet(

@@ -4,8 +4,8 @@ import { STATE_LABEL, STATE_TIME, timestamp } from "../../rollout/lifecycle/life
 import { acceptedPod, ownerReference, withClaimVolumes } from "../../rollout/pods/pod_manifest.ts";
 import { type Revision, templateOf } from "../../rollout/revisions/revisions.ts";
 import type { Action, FailureMessage, NewClaim, ObjectEvent } from "../../rollout/writes/actions.ts";
-import { claimName, POD_INDEX_LABEL, POD_NAME_LABEL, REVISION_LABEL } from "./observe.ts";
 import type { StatefulSetState } from "./state.ts";
+import { claimName, POD_INDEX_LABEL, POD_NAME_LABEL, REVISION_LABEL } from "./strategy.ts";
 
 export function createPod(
   state: StatefulSetState,

@@ -9,8 +9,9 @@ import { defaultOptions, statefulSet } from "../../../testkit/controller/statefu
 import { ownerKey, ownerKeyOf } from "../../plan/owners.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { sharedCaches } from "../../runtime/caches.ts";
+import { observeStatefulSet } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
-import { observe, setIndexes } from "./reconcile.ts";
+import { setIndexes } from "./reconcile.ts";
 import { statefulSetState } from "./state.ts";
 
 function world() {
@@ -33,8 +34,8 @@ function world() {
         barePod(name, { labels: { app: "app" }, controller, resourceVersion: `${version++}`, ...change }),
       ),
     plan() {
-      const performer = { pending: () => pending, failures: () => ({}) };
-      const observed = observe(set, caches, performer, defaultOptions, indexes);
+      const writes = { pending: () => pending, failures: () => ({}) };
+      const observed = observeStatefulSet(set, caches, defaultOptions, { writes, indexes });
       return planStatefulSet(
         statefulSetState({ observed, options: defaultOptions, now: 0, random: noChance }),
       );

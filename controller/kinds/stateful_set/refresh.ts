@@ -14,9 +14,9 @@ import type { Waiting } from "../../rollout/writes/actions.ts";
 import { patchPod, waitingForHook, waitingInPlace } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
-import { type Member, POD_NAME_LABEL } from "./observe.ts";
 import { identityLabels, podWords } from "./pod_manifest.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
+import { type Member, POD_NAME_LABEL } from "./strategy.ts";
 
 /** Whether `planRefresh` is to look at a pod that stays. */
 export function isDue(context: StatefulSetContext, member: Member, { isDone, awaited }: Refresh): boolean {

@@ -7,10 +7,10 @@ import { conditionOf } from "../../rollout/pods/pod_state.ts";
 import type { Revision } from "../../rollout/revisions/revisions.ts";
 import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
-import type { Member } from "./observe.ts";
 import { membersOf } from "./order.ts";
 import { createPod, podWords } from "./pod_manifest.ts";
 import type { StatefulSetState } from "./state.ts";
+import type { Member } from "./strategy.ts";
 
 /**
  * Walks the window upward. True when every pod of it is there and available; with OrderedReady the walk ends at the

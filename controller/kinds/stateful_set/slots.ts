@@ -4,7 +4,7 @@ import type { Refresh } from "../../rollout/in_place/refresh.ts";
 import type { PodView } from "../../rollout/pods/pod_view.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import type { RevisionCount } from "../../rollout/revisions/revision_counts.ts";
-import type { Member } from "./observe.ts";
+import type { Member } from "./strategy.ts";
 
 /** Pods by what a pass has to do about them; groups overlap. */
 export const newGroups = () => ({

@@ -10,9 +10,9 @@ import {
   type RolloutRevisions,
   rolloutRevisions,
 } from "../../rollout/state.ts";
-import { type StatefulSetOptions, type Strategy, strategyOf } from "./observe.ts";
 import { type Reach, reachOf } from "./order.ts";
 import type { SetView } from "./slots.ts";
+import { type StatefulSetOptions, type Strategy, strategyOf } from "./strategy.ts";
 
 export interface StatefulSetObserved extends ObservedRollout<StatefulSet> {
   /** Owned pods, and those without a controller whose name is one of this set's; writes in flight are applied to them. */

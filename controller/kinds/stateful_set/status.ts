@@ -2,9 +2,9 @@
 import type { StatefulSet, StatefulSetStatus } from "../../../crds/index.ts";
 import { formatSelector } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
-import type { Strategy } from "./observe.ts";
 import type { SetView } from "./slots.ts";
 import type { StatefulSetState } from "./state.ts";
+import type { Strategy } from "./strategy.ts";
 
 interface StatusInput {
   observed: StatefulSetState["observed"];

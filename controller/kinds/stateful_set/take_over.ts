@@ -2,7 +2,7 @@
 import { isJsonObject, revisionData } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../../kube/index.ts";
 import { type Revision, templateOf } from "../../rollout/revisions/revisions.ts";
-import { REVISION_LABEL } from "./observe.ts";
+import { REVISION_LABEL } from "./strategy.ts";
 
 /**
  * Whether an orphan pod is what the update revision asks for, although its own revision says it in other words: both

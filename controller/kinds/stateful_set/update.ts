@@ -10,11 +10,11 @@ import { beforeUpdate } from "../../rollout/lifecycle/hooks.ts";
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { budgetText } from "../../rollout/order/budget_text.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
-import { type Member, REVISION_LABEL } from "./observe.ts";
 import { membersOf } from "./order.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 import type { StatefulSetState } from "./state.ts";
+import { type Member, REVISION_LABEL } from "./strategy.ts";
 import { Unavailable } from "./unavailable.ts";
 
 /** How pods are updated in this pass. */

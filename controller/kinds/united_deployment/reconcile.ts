@@ -1,12 +1,6 @@
-/** UnitedDeployments: reads the caches and plans. No policy lives here. */
+/** UnitedDeployments: follows workloads and pods, observes and plans. No policy lives here. */
 import type { SubsetTemplateName, UnitedDeployment } from "../../../crds/index.ts";
-import {
-  compileSelector,
-  createMergePatch,
-  keyOf,
-  objectRef,
-  type Selector,
-} from "../../../kube/core/index.ts";
+import { compileSelector, createMergePatch, objectRef, type Selector } from "../../../kube/core/index.ts";
 import {
   type Change,
   controllerRevisionResource,
@@ -16,9 +10,7 @@ import {
   sidesOf,
 } from "../../../kube/index.ts";
 import type { KindEffect, Outcomes, WriteOutcome } from "../../plan/effects.ts";
-import { ownerKeyOf } from "../../plan/owners.ts";
 import { longestGatheringMs } from "../../rollout/delays.ts";
-import { revisionsOf } from "../../rollout/revisions/revisions.ts";
 import type { Writables } from "../../runtime/executor/executor.ts";
 import { failureOf } from "../../runtime/executor/failure.ts";
 import { writable } from "../../runtime/executor/writable.ts";
@@ -26,9 +18,9 @@ import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { UnitedIndex } from "./classify.ts";
+import type { UnitedIndex } from "./classify.ts";
 import { adoptionEffects, unitedEffects } from "./effects.ts";
-import { SUBSET_LABEL } from "./names.ts";
+import { observeUnitedDeployment, unitedIndex, unitedPodSelection } from "./observe.ts";
 import { planUnitedDeployment } from "./plan.ts";
 import { type SubsetWorkloads, subsetWorkloads } from "./subset_workloads.ts";
 import type { SubsetWorkload } from "./workload.ts";
@@ -81,24 +73,19 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
   }
 
   reconcile(object: UnitedDeployment, key: string): Result | undefined {
-    const { spec, metadata } = object;
-    const { namespace } = objectRef(object);
+    const { spec } = object;
     const followed = this.#follow(object, key);
     if (followed === undefined) return undefined;
-    const selector = compileSelector(spec.selector);
     const { caches, clock, random } = this.#deps;
-    const plan = planUnitedDeployment({
-      object,
-      children: Object.values(this.#workloads).flatMap((workloads) => workloads.of(ownerKeyOf(metadata))),
-      pods: followed.index,
-      revisions: revisionsOf(metadata, selector, caches),
-      taken: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
-      failure: this.#failures.get(key) ?? "",
-      now: clock.now(),
-    });
+    const reader = { ...caches, workloads: this.#workloads };
+    const { index: pods } = followed;
+    const failure = this.#failures.get(key) ?? "";
+    const plan = planUnitedDeployment(
+      observeUnitedDeployment(object, reader, { pods, failure, now: clock.now() }),
+    );
     const { status, requeueAfterMs } = plan;
     if (status === undefined) return { requeueAfterMs };
-    const orphans = this.#orphansFor(namespace, selector);
+    const orphans = this.#orphansFor(objectRef(object).namespace, compileSelector(spec.selector));
     // The plan knows nothing of orphans yet, and would make their subsets once more. What is written counts in the next pass,
     // which the write enqueues.
     const effects: readonly KindEffect[] =
@@ -118,21 +105,13 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
   }
 
   /** Undefined while the pods are still being listed. */
-  #follow({ metadata, spec }: UnitedDeployment, key: string): Followed | undefined {
-    const { namespace = "" } = metadata;
-    const isSubset = { key: SUBSET_LABEL, operator: "Exists" as const };
-    const matchExpressions = [...(spec.selector.matchExpressions ?? []), isSubset];
-    const [held] =
-      this.#pods.need(key, [{ namespace, labels: { ...spec.selector, matchExpressions } }]) ?? [];
+  #follow(object: UnitedDeployment, key: string): Followed | undefined {
+    const [held] = this.#pods.need(key, [unitedPodSelection(object)]) ?? [];
     if (held === undefined) return undefined;
     const known = this.#followed.get(key);
     // Another selector has other pods.
     if (known?.held === held) return known;
-    const index = new UnitedIndex({
-      pods: () => held.values(),
-      pod: (name) => held.get(keyOf({ namespace, name })),
-    });
-    const followed = { held, index };
+    const followed = { held, index: unitedIndex(object, held) };
     this.#followed.set(key, followed);
     return followed;
   }

@@ -25,7 +25,7 @@ export interface SubsetWorkloads {
 export function subsetWorkloads(
   deps: ChildrenDeps,
   ownerKind: string,
-  orphaned: (workload: SubsetWorkload) => void,
+  orphaned: (workload: SubsetWorkload) => void = () => undefined,
 ): Readonly<Record<SubsetTemplateName, SubsetWorkloads>> {
   const own = <C extends KubeObject>(kind: WorkloadKind, resource: Resource<C>) =>
     workloadsIn(deps, ownerKind, resource, (object) => workloadOf(kind, object), orphaned);

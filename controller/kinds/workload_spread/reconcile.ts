@@ -12,11 +12,10 @@ import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { adoptedPods } from "./adopt.ts";
 import { matchOf } from "./inject.ts";
+import { type ObservedSpread, observeWorkloadSpread, seenSpread } from "./observe.ts";
 import { type GivenUp, type PodPatch, planWorkloadSpread } from "./plan.ts";
 import { isUnschedulable } from "./status.ts";
-import { podsOfWorkload, type SpreadWorkload } from "./target_workload.ts";
 import { versionOf } from "./versions.ts";
 import { wholePodResource } from "./whole_pod.ts";
 import { Workloads } from "./workloads.ts";
@@ -29,9 +28,7 @@ const LEAST_GATHERING_MS = 50;
 const MOST_COSTS = 64;
 
 /** What a pass saw beside the object: a renewed plan is made with it. */
-interface Observed {
-  readonly workload: SpreadWorkload;
-  readonly adopted: ReadonlyMap<string, string>;
+interface Followed extends ObservedSpread {
   readonly held: HeldPods<Pod>;
 }
 
@@ -45,7 +42,7 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
   /** Pods in the last pass over each key. */
   readonly #sizes = new Map<string, number>();
   /** By key, of the last pass. */
-  readonly #observed = new Map<string, Observed>();
+  readonly #observed = new Map<string, Followed>();
 
   constructor(deps: KindDeps<WorkloadSpread>) {
     this.#deps = deps;
@@ -82,36 +79,32 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     const workload = await this.#workloads.find(key, object);
     if (held === undefined || workload === undefined || !this.#deps.objects.holds(key, object.metadata.uid))
       return undefined;
-    const pods = podsOfWorkload(object, workload, held.values());
-    this.#sizes.set(key, pods.length);
-    const { size } = workload;
-    const adopted = await adoptedPods({
-      object,
-      size,
-      pods,
-      nodeOf: ({ nodeName }) => (nodeName === "" ? undefined : this.#deps.caches.nodes.get(nodeName)),
+    const found = await observeWorkloadSpread(object, workload, {
+      pods: held,
+      nodes: this.#deps.caches.nodes,
       wholePod: (pod) => this.#wholePod(pod),
     });
-    const observed = { workload, adopted, held };
+    const observed = { ...found, held };
     this.#observed.set(key, observed);
-    return this.#plan(object, observed);
+    return this.#plan(object, key, observed);
   }
 
   renewed(object: WorkloadSpread, key: string): Result | undefined {
     const observed = this.#observed.get(key);
-    return observed && this.#plan(object, observed);
+    return observed && this.#plan(object, key, observed);
   }
 
-  #plan(object: WorkloadSpread, { workload, adopted, held }: Observed): Result {
-    const { size, latestVersion, polled } = workload;
-    const pods = podsOfWorkload(object, workload, held.values());
-    const now = this.#deps.clock.now();
-    const plan = planWorkloadSpread({ object, size, pods, adopted, latestVersion, now });
+  #plan(object: WorkloadSpread, key: string, observed: Followed): Result {
+    const { adopted, workload } = observed;
+    const seen = seenSpread(object, observed, { pods: observed.held }, this.#deps.clock.now());
+    this.#sizes.set(key, seen.pods.length);
+    const plan = planWorkloadSpread(seen);
     // Pods that are taken over are read for it: all of them at once, or they would be read again.
     const isAdoption = ({ pod }: PodPatch) => adopted.has(pod.uid);
     const costs = plan.patches.filter((patch) => !isAdoption(patch));
     const patches = [...plan.patches.filter(isAdoption), ...costs.slice(0, MOST_COSTS)];
-    const isWaiting = polled === true || (object.spec.targetRef.kind === "Deployment" && !latestVersion);
+    const isUnversioned = object.spec.targetRef.kind === "Deployment" && !workload.latestVersion;
+    const isWaiting = workload.polled === true || isUnversioned;
     return {
       effects: [
         // Before all that takes time, in which admission writes, too.

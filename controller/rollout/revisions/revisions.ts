@@ -7,7 +7,7 @@ import {
   revisionHash,
   type Selector,
 } from "../../../kube/core/index.ts";
-import type { ControllerRevision, Reader } from "../../../kube/index.ts";
+import type { ControllerRevision } from "../../../kube/index.ts";
 import { type Dependants, ownerKeyOf } from "../../plan/owners.ts";
 
 export const HASH_LABEL = "controller.kubernetes.io/hash";
@@ -44,9 +44,9 @@ export interface RevisionSearch {
   collisionCount: number;
 }
 
-interface CachedRevisions {
+interface ReadRevisions {
   readonly owned: { readonly revisions: Dependants<ControllerRevision> };
-  readonly revisions: Pick<Reader<ControllerRevision>, "byIndex">;
+  readonly orphans: { revisionsIn(namespace: string): Iterable<ControllerRevision> };
 }
 
 /**
@@ -56,10 +56,10 @@ interface CachedRevisions {
 export function revisionsOf(
   metadata: ObjectMeta,
   selector: Selector,
-  { owned, revisions }: CachedRevisions,
+  { owned, orphans }: ReadRevisions,
 ): ControllerRevision[] {
   const own = [...owned.revisions.of(ownerKeyOf(metadata))];
-  for (const orphan of revisions.byIndex("orphan", metadata.namespace ?? "")) {
+  for (const orphan of orphans.revisionsIn(metadata.namespace ?? "")) {
     if (selector.matches(orphan.labels)) own.push(orphan);
   }
   return own.sort(byNumber);

@@ -1,7 +1,7 @@
 import t from "tap";
 import { excludePreparingDeleteLabel } from "../../../crds/index.ts";
 import { defaultOptions } from "../../../testkit/controller/clone_set_model.ts";
-import { strategyOf } from "./observe.ts";
+import { strategyOf } from "./strategy.ts";
 
 t.test(
   "pods held before deletion are excluded by the field, by the label in either version, or for all",
