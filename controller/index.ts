@@ -1,5 +1,8 @@
 /** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. Grouped by floor. */
 
+// What would be done of any kind.
+export { type DryRun, dryRunFor, dryRunKinds } from "./dry_run.ts";
+
 // kinds: plans, and what `refit why` and `refit plan` tell with them.
 export {
   CronJobChildren,
@@ -86,6 +89,7 @@ export { observedPod } from "./native/observed_pod.ts";
 
 // plan: the vocabulary.
 export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";
+export type { KindEffect } from "./plan/effects.ts";
 export { ownerKeyOf } from "./plan/owners.ts";
 export { imagePullJobResource, nodeImageResource } from "./plan/resources.ts";
 

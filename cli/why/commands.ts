@@ -26,8 +26,9 @@ export const plan: Command = {
   name: "plan",
   summary: "Say what the controller would do now, or after a manifest is applied; changes nothing.",
   usage: "TYPE/NAME | -f FILE",
-  details: "With -f the manifest's spec is planned on the pods that the cluster has.",
-  examples: ["refit plan clone/sample", "refit plan -f cloneset.yaml"],
+  details: `With -f the manifest's spec is planned on the pods that the cluster has; workloads, jobs that run by the clock,
+distributions and spreads can be planned so. Of a stored object of any other kind of this API one pass of its controller is shown.`,
+  examples: ["refit plan clone/sample", "refit plan -f cloneset.yaml", "refit plan imagelistpulljob/warm"],
   flags: {
     filename: {
       kind: "text",

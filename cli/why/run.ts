@@ -1,4 +1,5 @@
 import {
+  dryRunKinds,
   FeatureGateError,
   type FeatureGates,
   parseFeatureGates,
@@ -16,9 +17,10 @@ import { nearest } from "../suggest.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import type { Cause } from "./causes/cause.ts";
 import { describeAction, describeEnd, describeWaiting, type PodName } from "./describe.ts";
+import { dryRunPlanner } from "./dry_run.ts";
 import { explain, isExplained } from "./explain.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
-import { plannerOf, planners } from "./planners.ts";
+import { plannerOf } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
   const target = await oneTarget(call);
@@ -59,17 +61,17 @@ interface PlanItem {
   readonly subject: Subject;
 }
 
-function needPlanner(verb: string, type: ResourceType): Planner {
-  const planner = plannerOf(type);
+function needPlanner(type: ResourceType): Planner {
+  const planner = plannerOf(type) ?? dryRunPlanner(type);
   if (planner !== undefined) return planner;
-  throw notSupported(verb, type);
+  throw notSupported("plan", type);
 }
 
 function notSupported(verb: string, type: ResourceType): CliError {
   const why =
     verb === "why"
       ? "it knows workloads, pods, jobs and the kinds of this API"
-      : `it knows ${planners.map(({ kind }) => kind).join(", ")}`;
+      : `it knows ${dryRunKinds.join(", ")}`;
   return new CliError(`${verb} is not supported on ${pluralName(type)}: ${why}`);
 }
 
@@ -79,7 +81,7 @@ async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
     throw new CliError(`name an object or a manifest, not both: "${call.words[0]}" and -f ${file}`);
   if (file === undefined) {
     const { type, ref } = await oneTarget(call);
-    const planner = needPlanner("plan", type);
+    const planner = needPlanner(type);
     const stored = await readTarget(access, { type, ref });
     return [{ type, name: ref.name, planner, subject: { stored } }];
   }

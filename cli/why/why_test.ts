@@ -172,10 +172,9 @@ t.test("plan and why refuse what they cannot plan", async (t) => {
     code: 1,
     stderr: /why is not supported on configmaps: it knows workloads, pods, jobs and the kinds of this API/,
   });
-  t.match(await run("plan crr/x", { client }), {
+  t.match(await run("plan cm/x", { client }), {
     code: 1,
-    stderr:
-      /not supported on containerrecreaterequests.apps.kruise.io: it knows CloneSet, .*, WorkloadSpread\n/,
+    stderr: /not supported on configmaps: it knows CloneSet, .*, WorkloadSpread, .*, PodUnavailableBudget,/,
   });
   const host = { readFile: async () => "kind: {" };
   t.match(await run("plan -f broken.yaml", { client, host }), {

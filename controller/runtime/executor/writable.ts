@@ -38,6 +38,8 @@ export interface WriteContext {
 }
 
 export interface Writable {
+  /** Of the objects. */
+  readonly kind: string;
   readonly scope: OwnerScope | undefined;
   readonly flow: string | undefined;
   /** Rejects with what the server answered. */
@@ -98,6 +100,7 @@ export function writable<T>(resource: Resource<T>, holder: Holder<NoInfer<T>> = 
       gone: (key, uid, planKey) => holder.removed?.(key, uid, planKey),
     });
   return {
+    kind: resource.kind,
     scope: holder.scope,
     flow: holder.flow,
     async send(effect, context) {
