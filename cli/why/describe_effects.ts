@@ -18,6 +18,8 @@ export function describeEffect(effect: KindEffect, names: EffectNames): string[]
     case "patch":
     case "delete":
       return [describeWrite(effect, names)];
+    case "edit":
+      return [`put a ${effect.edit.type} into ${names.kindOf(effect.resource)} ${effect.name}`];
     case "writes":
       return effect.writes.map((write) => describeWrite(write, names));
     case "attempts":

@@ -132,6 +132,7 @@ t.test("every effect has words", async (t) => {
       describeEffect({ type: "remove finalizer", finalizer: "x/y" }, names),
       describeEffect({ type: "create object", body: {} }, names),
       describeEffect({ type: "confirm object" }, names),
+      describeEffect({ type: "edit", resource: "pods", name: "a", edit: { type: "pull task" } }, names),
     ],
     [
       ["create Pod other/a"],
@@ -146,6 +147,7 @@ t.test("every effect has words", async (t) => {
       ["remove finalizer x/y"],
       ["create the object itself"],
       [],
+      ["put a pull task into Pod a"],
     ],
   );
 });
