@@ -21,8 +21,13 @@ interface Shared {
   requeueAfterMs: number | undefined;
 }
 
-/** Worked out when the reasons of a plan are read, which no reconciler does: it may cost as much as there are pods. */
+/** Worked out where a plan explains itself, which no reconciler asks for: it may cost as much as there are pods. */
 type LazyWaiting = () => Iterable<Waiting>;
+
+/** Whether a plan says what it waits for. */
+export interface Explaining {
+  readonly explains: boolean;
+}
 
 export class Decisions {
   readonly #shared: Shared;
@@ -97,17 +102,14 @@ export class Decisions {
   }
 
   /** The result of the pass, with the status that goes with it. */
-  plan<Status>(status: Status): Plan<Status> {
+  plan<Status>(status: Status, { explains }: Explaining): Plan<Status> {
     const { proposed, requeueAfterMs } = this.#shared;
     for (const action of proposed) if (!this.isTaken(action.pod)) this.take(action);
     const last = this.#last;
-    const waiting = () => [...this.#reasons(), ...(last === undefined ? [] : last.#reasons())];
     return {
       actions: last === undefined ? this.#actions : [...this.#actions, ...last.#actions],
       status,
-      get waiting() {
-        return waiting();
-      },
+      waiting: explains ? [...this.#reasons(), ...(last === undefined ? [] : last.#reasons())] : [],
       requeueAfterMs,
     };
   }

@@ -2,6 +2,7 @@
 import { type NodeImage, type PodTemplate, revisedPodTemplate } from "../../crds/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
+import type { Explaining } from "./decisions.ts";
 import type { ObservedPullJob } from "./images/image_wait.ts";
 import type { PlanMemory } from "./plan_memory.ts";
 import { currentRevision, findRevision, type Revision, type RevisionSearch } from "./revisions/revisions.ts";
@@ -16,12 +17,14 @@ export interface PlanInput<Observed, Options> {
   readonly now: number;
   /** From 0 to 1, for names. */
   readonly random: () => number;
+  /** Whether the reasons to wait are worked out, which may cost as much as there are pods. Default: yes. */
+  readonly explains?: boolean;
   /** Of earlier passes; default: none. */
   readonly memory?: PlanMemory;
 }
 
 /** The input of one plan, resolved: its pods are a view of the index as of now, and every default is filled in. */
-export interface PlanState<Observed, Options, Strategy, Pods> {
+export interface PlanState<Observed, Options, Strategy, Pods> extends Explaining {
   readonly observed: Omit<Observed, "pods">;
   readonly options: Options;
   readonly strategy: Strategy;

@@ -1,6 +1,6 @@
 /** What one pass of a BroadcastJob decides. */
 import type { BroadcastJobStatus } from "../../../crds/index.ts";
-import { Decisions } from "../../rollout/decisions.ts";
+import { Decisions, type Explaining } from "../../rollout/decisions.ts";
 import type { ObjectEvent, Plan } from "../../rollout/writes/actions.ts";
 
 export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
@@ -11,7 +11,10 @@ export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
 export class BroadcastJobDecisions extends Decisions {
   readonly warnings: ObjectEvent[] = [];
 
-  override plan<Status>(status: Status): Plan<Status> & Pick<BroadcastJobPlan, "warnings"> {
-    return Object.assign(super.plan(status), { warnings: this.warnings });
+  override plan<Status>(
+    status: Status,
+    explaining: Explaining,
+  ): Plan<Status> & Pick<BroadcastJobPlan, "warnings"> {
+    return Object.assign(super.plan(status, explaining), { warnings: this.warnings });
   }
 }

@@ -17,7 +17,7 @@ export function planBroadcastJob(state: BroadcastJobState): BroadcastJobPlan {
   const { job, status } = state.observed;
   const decisions = new BroadcastJobDecisions();
   const isStaying = job.metadata.deletionTimestamp === undefined;
-  return decisions.plan(isStaying ? decide(state, decisions) : status);
+  return decisions.plan(isStaying ? decide(state, decisions) : status, state);
 }
 
 /** The status that goes with what is decided. What is to be deleted is decided before anything else is done to pods. */

@@ -30,7 +30,7 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
       const { uid = "" } = job.metadata;
       const status = statuses.before(uid, job.status ?? {});
       const observed = observeBroadcastJob(job, deps.caches, { writes: performer, indexes, status });
-      const plan = planBroadcastJob(broadcastJobState({ observed, options, now, random }));
+      const plan = planBroadcastJob(broadcastJobState({ observed, options, now, random, explains: false }));
       statuses.planned(uid, plan.status);
       const news = reported.news(uid, plan.warnings).map((event) => ({ type: "event", event }) as const);
       return news.length === 0 ? plan : { ...plan, actions: [...plan.actions, ...news] };

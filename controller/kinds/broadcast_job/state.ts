@@ -26,6 +26,7 @@ export function broadcastJobState({
   options,
   now,
   random,
+  explains = true,
 }: PlanInput<BroadcastJobObserved, BroadcastJobOptions>): BroadcastJobState {
   const pods = observed.pods.refresh();
   const counts = {
@@ -34,5 +35,5 @@ export function broadcastJobState({
     succeeded: pods.count("succeeded"),
     failed: pods.count("failed"),
   };
-  return { observed, options, strategy: strategyOf(observed.job), now, random, pods, counts };
+  return { observed, options, strategy: strategyOf(observed.job), now, random, explains, pods, counts };
 }

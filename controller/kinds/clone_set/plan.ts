@@ -44,7 +44,7 @@ export function planCloneSet(state: CloneSetState): Plan<CloneSetStatus> {
     now,
   });
   if (isStaying) decisions.requeueAfter(untilDeadline(set, status, now));
-  return decisions.plan(status);
+  return decisions.plan(status, state);
 }
 
 function decide(state: CloneSetState, decisions: Decisions): void {

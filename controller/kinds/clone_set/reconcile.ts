@@ -18,7 +18,7 @@ export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSe
     forget: ({ owner }) => indexes.forget(owner),
     plan: (set, { performer, now, random, memory }) => {
       const observed = observeCloneSet(set, deps.caches, options, { writes: performer, indexes });
-      return planCloneSet(cloneSetState({ observed, options, now, random, memory }));
+      return planCloneSet(cloneSetState({ observed, options, now, random, memory, explains: false }));
     },
   });
 }

@@ -37,6 +37,7 @@ export function cloneSetState({
   options,
   now,
   random,
+  explains = true,
   memory = new PlanMemory(),
 }: PlanInput<CloneSetObserved, CloneSetOptions>): CloneSetState {
   const { selector } = observed.set.spec;
@@ -64,6 +65,7 @@ export function cloneSetState({
     strategy,
     now,
     random,
+    explains,
     pods,
     numbers,
     topology: topologyOf(observed),

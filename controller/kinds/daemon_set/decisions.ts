@@ -1,6 +1,6 @@
 /** What one pass of a DaemonSet decides, as far as the burst allows. Spec: daemonset 4.4. */
 import type { DaemonSetStatus } from "../../../crds/index.ts";
-import { Decisions } from "../../rollout/decisions.ts";
+import { Decisions, type Explaining } from "../../rollout/decisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
 
@@ -26,7 +26,10 @@ export class DaemonSetDecisions extends Decisions {
     };
   }
 
-  override plan<Status>(status: Status): Plan<Status> & Pick<DaemonSetPlan, "failedOn"> {
-    return Object.assign(super.plan(status), { failedOn: this.failedOn });
+  override plan<Status>(
+    status: Status,
+    explaining: Explaining,
+  ): Plan<Status> & Pick<DaemonSetPlan, "failedOn"> {
+    return Object.assign(super.plan(status, explaining), { failedOn: this.failedOn });
   }
 }

@@ -28,13 +28,13 @@ export function planDaemonSet(state: DaemonSetState): DaemonSetPlan {
   const { set } = state.observed;
   const decisions = new DaemonSetDecisions(inFlight, strategy.burst);
   // The set goes with its pods (rule 17).
-  if (set.metadata.deletionTimestamp !== undefined) return decisions.plan(storedStatus(set));
+  if (set.metadata.deletionTimestamp !== undefined) return decisions.plan(storedStatus(set), state);
   if (compileSelector(set.spec.selector).empty) {
     decisions.take(selectingAll);
-    return decisions.plan(storedStatus(set));
+    return decisions.plan(storedStatus(set), state);
   }
   decide(state, decisions);
-  return decisions.plan(statusFor(state));
+  return decisions.plan(statusFor(state), state);
 }
 
 function storedStatus(set: DaemonSet): DaemonSetStatus {

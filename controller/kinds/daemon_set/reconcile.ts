@@ -41,7 +41,7 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
       failedPods.observe(set.status?.observedGeneration);
       const state = { writes: performer, indexes, failed: failedPods };
       const observed = observeDaemonSet(set, deps.caches, options, state);
-      const plan = planDaemonSet(daemonSetState({ observed, options, now, random, memory }));
+      const plan = planDaemonSet(daemonSetState({ observed, options, now, random, memory, explains: false }));
       for (const node of plan.failedOn) failedPods.replaced(node);
       return plan;
     },

@@ -42,6 +42,7 @@ export function daemonSetState({
   options,
   now,
   random,
+  explains = true,
   memory = new PlanMemory(),
 }: PlanInput<DaemonSetObserved, DaemonSetOptions>): DaemonSetState {
   const { set } = observed;
@@ -60,6 +61,7 @@ export function daemonSetState({
     uid,
     now,
     random,
+    explains,
     mark,
     pods,
     open: [...pods.entries(pods.groups.open)],

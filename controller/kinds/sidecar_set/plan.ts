@@ -13,7 +13,7 @@ import { planResets, planUpdate } from "./update.ts";
 export function planSidecarSet(state: SidecarSetState): Plan<SidecarSetStatus> {
   const decisions = new Decisions();
   if (state.observed.set.metadata.deletionTimestamp === undefined) decide(state, decisions);
-  return decisions.plan(statusOf(state));
+  return decisions.plan(statusOf(state), state);
 }
 
 function decide(state: SidecarSetState, decisions: Decisions): void {

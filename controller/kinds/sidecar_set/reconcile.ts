@@ -42,7 +42,9 @@ export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<Sid
       if (index === undefined) return undefined;
       const state = { index, systemNamespace, namespacesVersion: namespaces.version };
       const observed = observeSidecarSet(set, reader, state);
-      return planSidecarSet(sidecarSetState({ observed, options: { systemNamespace }, now, random, memory }));
+      return planSidecarSet(
+        sidecarSetState({ observed, options: { systemNamespace }, now, random, memory, explains: false }),
+      );
     },
   });
   return reconciler;

@@ -41,6 +41,7 @@ export function sidecarSetState({
   options,
   now,
   random,
+  explains = true,
   memory = new PlanMemory(),
 }: PlanInput<SidecarSetObserved, SidecarSetPlanOptions>): SidecarSetState {
   const { set, revisions, namespaces } = observed;
@@ -55,6 +56,7 @@ export function sidecarSetState({
     strategy: strategyOf(set),
     now,
     random,
+    explains,
     pods,
     target: { rollout, revision: search.update.name, setVersion: resourceVersion },
     refusal: missingRevision(set.spec, {

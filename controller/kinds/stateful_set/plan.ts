@@ -39,7 +39,7 @@ export function planStatefulSet(state: StatefulSetState): Plan<StatefulSetStatus
     failures: { ...observed.failures, ...decisions.failures },
     now: state.now,
   });
-  return decisions.plan(status);
+  return decisions.plan(status, state);
 }
 
 function decide(state: StatefulSetState, decisions: Decisions): void {

@@ -21,7 +21,7 @@ export function statefulSetReconciler(deps: KindDeps<StatefulSet>): Reconciler<S
     forget: ({ owner }) => indexes.forget(owner),
     plan: (set, { performer, now, random, memory }) => {
       const observed = observeStatefulSet(set, deps.caches, options, { writes: performer, indexes });
-      return planStatefulSet(statefulSetState({ observed, options, now, random, memory }));
+      return planStatefulSet(statefulSetState({ observed, options, now, random, memory, explains: false }));
     },
   });
 }

@@ -41,6 +41,7 @@ export function statefulSetState({
   options,
   now,
   random,
+  explains = true,
   memory = new PlanMemory(),
 }: PlanInput<StatefulSetObserved, StatefulSetOptions>): StatefulSetState {
   const context: StatefulSetContext = {
@@ -50,6 +51,7 @@ export function statefulSetState({
     strategy: strategyOf(observed.set, options),
     now,
     random,
+    explains,
     selector: compileSelector(observed.set.spec.selector),
     refreshed: memory.refreshed,
   };

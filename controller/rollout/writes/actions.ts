@@ -109,7 +109,7 @@ export interface Waiting {
 export interface Plan<Status> {
   actions: readonly Action[];
   status: Status;
-  /** Worked out when it is read: most passes are about one pod alone, and a rollout waits for many. */
+  /** Empty where the plan was not asked to explain itself: most passes are about one pod alone, and a rollout waits for many. */
   readonly waiting: readonly Waiting[];
   /** When time alone changes the plan; undefined when only events can. */
   requeueAfterMs: number | undefined;
