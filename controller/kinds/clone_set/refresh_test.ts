@@ -1,5 +1,6 @@
 import t from "tap";
 import { cloneSet, defaultOptions, Model } from "../../../testkit/controller/clone_set_model.ts";
+import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import { planCloneSet } from "./plan.ts";
 import { cloneSetState } from "./state.ts";
@@ -65,4 +66,54 @@ t.test("a pod that waits for its node and lacks a gate of ours gets it at once",
     [{ type: "patch pod", pod: { name } }],
     "and again, as long as it is not written",
   );
+});
+
+t.test("a pod that is to be deleted is not refreshed, and goes after others came into service", async (t) => {
+  const model = new Model(cloneSet("web", { replicas: 2 }));
+  while (pass(model) > 0);
+  const aboutPods = () => plan(model).actions.filter(({ type }) => type !== "event");
+  for (const { name } of model.owned()) model.change(name, { nodeName: "node" });
+  t.match(aboutPods(), [{ concern: "refresh" }, { concern: "refresh" }], "their gates are due");
+  const [pod] = model.owned();
+  if (pod === undefined) throw new Error("no pod was made");
+  model.change(pod.name, { labels: { ...pod.labels, [SPECIFIED_DELETE]: "true" } });
+  t.match(aboutPods(), [{ concern: "refresh" }, { type: "delete pod", pod: { name: pod.name } }]);
+  t.equal(aboutPods().length, 2);
+});
+
+t.test("time alone makes a ready pod available: the set is looked at again then", async (t) => {
+  const model = new Model(cloneSet("web", { replicas: 1, minReadySeconds: 10 }));
+  for (let moved = true; moved; ) {
+    moved = pass(model) > 0;
+    for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
+  }
+  const { requeueAfterMs = 0 } = plan(model);
+  t.ok(requeueAfterMs > 0 && requeueAfterMs <= 10_000, `${requeueAfterMs} ms`);
+  model.now += 20_000;
+  t.equal(plan(model).requeueAfterMs, undefined);
+});
+
+t.test("nothing is updated in a pass that creates or deletes pods", async (t) => {
+  for (const replicas of [2, 4]) {
+    const model = new Model(
+      cloneSet("web", {
+        replicas: 3,
+        updateStrategy: { rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: "100%" } },
+      }),
+    );
+    for (let moved = true; moved; ) {
+      moved = pass(model) > 0;
+      for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
+    }
+    model.changeSpec((spec) => {
+      spec.replicas = replicas;
+      spec.template = { ...spec.template, spec: { containers: [{ name: "main", image: "app:2" }] } };
+    });
+    pass(model);
+    const kindsOf = () =>
+      new Set(plan(model).actions.flatMap(({ type }) => (type === "event" ? [] : [type])));
+    t.same([...kindsOf()], [replicas === 4 ? "create pod" : "delete pod"], `${replicas} replicas`);
+    pass(model);
+    t.same([...kindsOf()], ["patch pod"]);
+  }
 });
