@@ -29,8 +29,6 @@ interface AnyWrite {
   /** With a share of the client's window that is not that of the workload's other writes. */
   readonly flow?: "creations";
   readonly clears?: FailingPart | undefined;
-  /** What the log says when the server refuses it. Absent: the event is enough. */
-  readonly logged?: string;
 }
 
 /** A write that plans see as done until it is answered. */
@@ -45,11 +43,15 @@ export interface PodWrite extends AnyWrite {
   readonly after: Pod;
   /** The pod is in service, and comes back after this: how many are out at a time is bounded by how fast they come back. */
   readonly leaves?: boolean;
+  /** Whether the log tells a refusal. Absent: the event is enough. */
+  readonly isLogged?: true;
 }
 
 /** A write of something else: sent at once. */
 export interface OtherWrite extends AnyWrite {
   readonly lane: "at once";
+  /** What the log says of a refusal. Absent: the event is enough. */
+  readonly logged?: string;
   /** The rest of the plan waits for it. */
   readonly blocks?: true;
 }
@@ -156,7 +158,7 @@ function podPatch(action: Typed<"patch pod">): PodWrite {
     leaves: begins && isReady(pod),
     effects,
     clears: part,
-    logged: "a pod could not be patched",
+    isLogged: true,
   };
 }
 

@@ -272,9 +272,12 @@ export class Performer<T extends StatusObject = StatusObject> {
   ): void {
     if (condition !== undefined)
       failures[condition.part] = condition.message.replace("{error}", () => messageOf(error));
-    if (write.logged === undefined) return;
-    const pod = write.lane === "at once" ? {} : { pod: write.after.name };
-    this.#deps.log[severityOf(error)](write.logged, { error, object: owner.key, ...pod });
+    const { log } = this.#deps;
+    if (write.lane === "at once") {
+      if (write.logged !== undefined) log[severityOf(error)](write.logged, { error, object: owner.key });
+    } else if (write.isLogged) {
+      log.warn("a pod could not be patched", { error, object: owner.key, pod: write.after.name });
+    }
   }
 
   #held({ owner, backoff }: InFlight<T>, id: string): boolean {
