@@ -137,9 +137,12 @@ async function reserving(world: World, zones: Zones, template: TemplateName): Pr
     await united.createAdaptive(2, subsets, adaptive);
     await united.untilPods(2, 2, 2);
     await united.untilReserved(2, 2, 0);
-    const { status } = await united.get();
-    assert.deepEqual([status?.replicas, status?.["reservedPods"]], [2, 4]);
-    assert.ok(String(status?.["labelSelector"]).endsWith(`,${RESERVED}=false`));
+    // It follows its workloads' statuses, which follow the pods.
+    await world.until("the status", async () => {
+      const { status } = await united.get();
+      assert.deepEqual([status?.replicas, status?.["reservedPods"]], [2, 4]);
+      assert.ok(String(status?.["labelSelector"]).endsWith(`,${RESERVED}=false`));
+    });
   });
   await world.step(
     `5 ${template}: more of them, and an image that reaches also those that are pending`,
