@@ -121,6 +121,7 @@ t.test("a status by others is there when the agent starts", async (t) => {
     },
   });
   await under.agent.start();
+  await under.agent.ready();
   await reached(under.api, "good", "1", "Succeeded");
   await reached(under.api, "other", "1", "Failed");
   await atWork(t, under);
