@@ -36,7 +36,8 @@ class LookingIndex extends DaemonIndex {
   }
 }
 
-export function planningOf(model: Model, seed: number) {
+/** `explains`: whether plans say what they wait for, which a reconciler does not ask. */
+export function planningOf(model: Model, seed: number, explains: boolean) {
   const memory = new PlanMemory();
   return {
     model,
@@ -52,6 +53,7 @@ export function planningOf(model: Model, seed: number) {
           now: model.now,
           observed: model.observed(index),
           random: randomOf(seed + nth),
+          explains,
           ...(fresh ? {} : { memory }),
         }),
       );
@@ -60,7 +62,7 @@ export function planningOf(model: Model, seed: number) {
     },
   };
 }
-export const newTwin = (model: Model, seed: number) => new IndexTwin(planningOf(model, seed));
+export const newTwin = (model: Model, seed: number) => new IndexTwin(planningOf(model, seed, true));
 export type Twin = ReturnType<typeof newTwin>;
 
 export const options = fc.record({

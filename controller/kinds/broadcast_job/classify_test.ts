@@ -16,7 +16,8 @@ import type { TaskIndex } from "./classify.ts";
 import { planBroadcastJob } from "./plan.ts";
 import { broadcastJobState } from "./state.ts";
 
-function planningOf(model: Model, writes: LateWrites) {
+/** `explains`: whether plans say what they wait for, which a reconciler does not ask. */
+function planningOf(model: Model, writes: LateWrites, explains: boolean) {
   return {
     model,
     writes,
@@ -26,13 +27,19 @@ function planningOf(model: Model, writes: LateWrites) {
       const isTaken = (name: string): boolean => model.pods.has(name) || writes.pods.has(`in-flight/${name}`);
       const observed = { ...model.observed(index), isTaken };
       return planBroadcastJob(
-        broadcastJobState({ observed, options: defaultOptions, now: model.now, random: counting() }),
+        broadcastJobState({
+          observed,
+          options: defaultOptions,
+          now: model.now,
+          random: counting(),
+          explains,
+        }),
       );
     },
   };
 }
 
-const twinOf = (model: Model) => new IndexTwin(planningOf(model, new LateWrites()));
+const twinOf = (model: Model) => new IndexTwin(planningOf(model, new LateWrites(), true));
 type Twin = ReturnType<typeof twinOf>;
 
 const act = <Name extends string>(name: Name) => fc.constant(name);
@@ -113,7 +120,7 @@ t.test("property: from event to event the same plans as from nothing", async (t)
 function watched(nodes: number) {
   const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(4, "0")}`);
   const model = new Model(broadcastJob(), names);
-  const kept = new KeptIndex(planningOf(model, new LateWrites()));
+  const kept = new KeptIndex(planningOf(model, new LateWrites(), false));
   const looked = lookedUp(model.nodes);
   const send = () => {
     looked.clear();

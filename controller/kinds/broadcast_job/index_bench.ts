@@ -16,7 +16,13 @@ const model = new Model(broadcastJob(), names);
 function pass(index: TaskIndex): void {
   const observed = model.observed(index);
   const plan = planBroadcastJob(
-    broadcastJobState({ observed, options: defaultOptions, now: model.now, random: Math.random }),
+    broadcastJobState({
+      observed,
+      options: defaultOptions,
+      now: model.now,
+      random: Math.random,
+      explains: false,
+    }),
   );
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };

@@ -29,6 +29,7 @@ function measure(pods: number): object {
     const started = performance.now();
     const plan = planCloneSet(
       cloneSetState({
+        explains: false,
         observed,
         options: defaultOptions,
         now: model.now,

@@ -20,7 +20,14 @@ const memory = new PlanMemory();
 function pass(index: DaemonIndex, model: Model): void {
   const observed = model.observed(index);
   const plan = planDaemonSet(
-    daemonSetState({ observed, options: defaultOptions, now: model.now, random: Math.random, memory }),
+    daemonSetState({
+      observed,
+      options: defaultOptions,
+      now: model.now,
+      random: Math.random,
+      explains: false,
+      memory,
+    }),
   );
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };
@@ -66,7 +73,14 @@ pass(bursting, burst);
 function send(): void {
   const observed = burst.observed(bursting);
   const plan = planDaemonSet(
-    daemonSetState({ observed, options: defaultOptions, now: burst.now, random: Math.random, memory }),
+    daemonSetState({
+      observed,
+      options: defaultOptions,
+      now: burst.now,
+      random: Math.random,
+      explains: false,
+      memory,
+    }),
   );
   for (const action of plan.actions) burst.writes.begin(action, burst.now);
   burst.set = { ...burst.set, status: plan.status };

@@ -47,7 +47,13 @@ function run(what: string, rollout: typeof set): void {
   };
   const plan = () =>
     planSidecarSet(
-      sidecarSetState({ observed, options: { systemNamespace: "kruise-system" }, now, random: Math.random }),
+      sidecarSetState({
+        observed,
+        options: { systemNamespace: "kruise-system" },
+        now,
+        random: Math.random,
+        explains: false,
+      }),
     );
   plan();
   const keys = [...pods.keys()];

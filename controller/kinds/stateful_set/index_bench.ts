@@ -47,6 +47,7 @@ class Bench {
     const observed = observeStatefulSet(model.set, this.#caches, defaultOptions, state);
     return planStatefulSet(
       statefulSetState({
+        explains: false,
         observed,
         options: defaultOptions,
         now: model.now,
