@@ -291,6 +291,8 @@ export function connect(kubeconfigFile: string): Api {
     connect: { ...(ca ? { ca } : {}), ...(cert ? { cert } : {}), ...(key ? { key } : {}) },
     bodyTimeout: 0,
     headersTimeout: 90_000,
+    // Node's HTTP/2 was seen to send frames of one stream without end on a busy machine, until all memory was taken.
+    allowH2: false,
   });
   const agent = connections.compose(patientReads());
   const token = user["token"];
