@@ -293,6 +293,8 @@ export function connect(kubeconfigFile: string): Api {
     headersTimeout: 90_000,
     // Node's HTTP/2 was seen to send frames of one stream without end on a busy machine, until all memory was taken.
     allowH2: false,
+    // A suite that creates a thousand objects at once is not to open as many connections.
+    connections: 48,
   });
   const agent = connections.compose(patientReads());
   const token = user["token"];
