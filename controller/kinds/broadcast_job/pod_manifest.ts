@@ -1,6 +1,6 @@
 /** A new pod of a BroadcastJob. Spec: jobs B4, rule 2. */
 import { broadcastJobNameLabel, broadcastJobUidLabel, type PodTemplate } from "../../../crds/index.ts";
-import { acceptedPod, ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
+import { acceptedPod, freeName, ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import type { BroadcastJobState } from "./state.ts";
 
@@ -14,7 +14,8 @@ export function createPod(state: BroadcastJobState, node: string, names: Set<str
   const { name: jobName = "", namespace = "", uid = "" } = job.metadata;
   const { template } = job.spec;
   const prefix = `${jobName}-`.slice(0, longestPrefix);
-  const name = freeName(state, prefix, names);
+  const name = freeName(prefix, state.random, (each) => names.has(each) || observed.isTaken(each));
+  names.add(name);
   const metadata = {
     name,
     namespace,
@@ -38,15 +39,6 @@ export function createPod(state: BroadcastJobState, node: string, names: Set<str
     succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
     failed: { reason: "FailedCreate", message: "Error creating" },
   };
-}
-
-/** With thousands of pods of one job, two equal names are likely. */
-function freeName({ observed, random }: BroadcastJobState, prefix: string, names: Set<string>): string {
-  let name = `${prefix}${randomId(random)}`;
-  for (let attempt = 0; (names.has(name) || observed.isTaken(name)) && attempt < 100; attempt++)
-    name = `${prefix}${randomId(random)}`;
-  names.add(name);
-  return name;
 }
 
 /** Required node affinity gives way to the one node; what is preferred stays. */

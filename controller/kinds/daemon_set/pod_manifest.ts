@@ -1,7 +1,7 @@
 /** A new pod of a DaemonSet. Spec: daemonset 4.1 rule 3, 4.2 rules 6 to 11. */
 import type { Affinity, PodTemplate } from "../../../crds/index.ts";
 import { daemonTolerations } from "../../../kube/core/index.ts";
-import { acceptedPod, ownerReference, randomId, withGates } from "../../rollout/pods/pod_manifest.ts";
+import { acceptedPod, freeName, ownerReference, withGates } from "../../rollout/pods/pod_manifest.ts";
 import { IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import type { DaemonSetState } from "./state.ts";
@@ -18,7 +18,8 @@ export function createPod(state: DaemonSetState, node: string, names: Set<string
   const { observed, mark } = state;
   const { template } = observed.set.spec;
   const prefix = `${state.name}-`.slice(0, LONGEST_PREFIX);
-  const name = freeName(state, prefix, names);
+  const name = freeName(prefix, state.random, (each) => names.has(each) || observed.isTaken(each));
+  names.add(name);
   const metadata = {
     name,
     generateName: prefix,
@@ -42,14 +43,6 @@ export function createPod(state: DaemonSetState, node: string, names: Set<string
     succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
     failed: { reason: "FailedCreate", message: "Error creating" },
   };
-}
-
-function freeName({ observed, random }: DaemonSetState, prefix: string, names: Set<string>): string {
-  let name: string;
-  do name = `${prefix}${randomId(random)}`;
-  while (names.has(name) || observed.isTaken(name));
-  names.add(name);
-  return name;
 }
 
 function specFor(state: DaemonSetState, template: PodTemplate["spec"], node: string): PodTemplate["spec"] {

@@ -140,3 +140,10 @@ function amounts(resources: PodTemplate["spec"]["containers"][number]["resources
   const requests = texts(resources?.requests);
   return { ...(limits ? { limits } : {}), ...(requests ? { requests } : {}) };
 }
+
+/** A name that nobody has: two of thousands of pods are likely to get the same. The server refuses one that is taken after all. */
+export function freeName(prefix: string, random: () => number, isTaken: (name: string) => boolean): string {
+  let name = prefix + randomId(random);
+  for (let attempt = 0; isTaken(name) && attempt < 100; attempt++) name = prefix + randomId(random);
+  return name;
+}
