@@ -1,6 +1,6 @@
 /** What happens to a pod at its creation, in order. Spec: pod-webhook 2, 3. */
 import { createJsonPatch } from "../../kube/core/index.ts";
-import type { Clock } from "../../kube/index.ts";
+import { type Clock, messageOf } from "../../kube/index.ts";
 import { type PodMutation, type PodStep, podStepPlaces } from "../runtime/admission/pod_admission.ts";
 import { PodDraft } from "../runtime/admission/pod_draft.ts";
 import {
@@ -72,5 +72,5 @@ function outcome(draft: PodDraft): AdmissionResponse {
 
 /** The API's own words begin the message, as clients look for them there. */
 function refusal(step: string, error: unknown): AdmissionResponse {
-  return denied(500, `${error instanceof Error ? error.message : String(error)} (${step})`);
+  return denied(500, `${messageOf(error)} (${step})`);
 }

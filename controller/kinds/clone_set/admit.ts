@@ -8,7 +8,7 @@ import {
   type TemplateDefaulting,
   validateCloneSet,
 } from "../../../crds/index.ts";
-import { ignoreNotFound, podResource, type ReadingClient } from "../../../kube/index.ts";
+import { ignoreNotFound, messageOf, podResource, type ReadingClient } from "../../../kube/index.ts";
 import { protectReplicas } from "../../runtime/admission/deletion_protection.ts";
 import {
   type AdmissionHandler,
@@ -65,7 +65,7 @@ async function validate(
       const pod = await options.lookupPod(namespace, name);
       if (pod !== undefined) pods.set(name, pod);
     } catch (error) {
-      problems.push(`find pod ${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+      problems.push(`find pod ${name} failed: ${messageOf(error)}`);
     }
   }
   if (problems.length > 0)

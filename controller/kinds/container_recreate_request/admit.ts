@@ -18,7 +18,14 @@ import {
   own,
   put,
 } from "../../../kube/core/index.ts";
-import { ignoreNotFound, jsonResource, type KubeObject, nodeResource } from "../../../kube/index.ts";
+import {
+  ignoreNotFound,
+  jsonResource,
+  type KubeObject,
+  messageOf,
+  nodeResource,
+} from "../../../kube/index.ts";
+import { objectAt, objectsAt } from "../../native/json_fields.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -79,7 +86,7 @@ async function admitCreation(
   const pod = await options.lookupPod(request.namespace, spec.podName);
   if (pod === undefined) return denied(400, `no found Pod named ${spec.podName}`);
   if (!isActive(pod)) return denied(400, "not allowed to recreate containers in an inactive Pod");
-  const nodeName = own(objectIn(pod, "spec"), "nodeName");
+  const nodeName = own(objectAt(pod, "spec"), "nodeName");
   if (typeof nodeName !== "string" || nodeName === "") {
     return denied(400, "not allowed to recreate containers in a pending Pod");
   }
@@ -87,8 +94,7 @@ async function admitCreation(
   try {
     nodeLabels = await options.lookupNodeLabels(nodeName);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return denied(400, `failed to get Node ${nodeName}: ${reason}`);
+    return denied(400, `failed to get Node ${nodeName}: ${messageOf(error)}`);
   }
   const containers = filledContainers(spec, pod);
   if (typeof containers === "string") return denied(400, containers);
@@ -118,17 +124,17 @@ function refusalOfSpec(spec: Spec | undefined): string | undefined {
 
 /** Neither finished nor being deleted; a job's pod whose sidecars are being ended counts although it is finished. */
 function isActive(pod: JsonObject): boolean {
-  const status = objectIn(pod, "status");
-  if (objectsIn(status, "conditions").some((condition) => condition["type"] === "SidecarTerminated"))
+  const status = objectAt(pod, "status");
+  if (objectsAt(status, "conditions").some((condition) => condition["type"] === "SidecarTerminated"))
     return true;
-  const deleted = own(objectIn(pod, "metadata"), "deletionTimestamp") !== undefined;
+  const deleted = own(objectAt(pod, "metadata"), "deletionTimestamp") !== undefined;
   return !deleted && status["phase"] !== "Succeeded" && status["phase"] !== "Failed";
 }
 
 /** The containers with what the agent needs of the pod, or why not. */
 function filledContainers(spec: Spec, pod: JsonObject): JsonObject[] | string {
-  const ofSpec = objectsIn(objectIn(pod, "spec"), "containers");
-  const statuses = objectsIn(objectIn(pod, "status"), "containerStatuses");
+  const ofSpec = objectsAt(objectAt(pod, "spec"), "containers");
+  const statuses = objectsAt(objectAt(pod, "status"), "containerStatuses");
   const names = new Set<string>();
   const filled: JsonObject[] = [];
   for (const container of spec.containers) {
@@ -153,14 +159,14 @@ function filledContainers(spec: Spec, pod: JsonObject): JsonObject[] | string {
 
 /** A hook that the API cannot hold (`sleep`) is an empty one here: the agent takes the pod's own then. */
 function hookOf(container: JsonObject): JsonObject {
-  const hook = own(objectIn(container, "lifecycle"), "preStop");
+  const hook = own(objectAt(container, "lifecycle"), "preStop");
   if (!isJsonObject(hook)) return {};
   const preStop: JsonObject = {};
   for (const handler of ["exec", "httpGet", "tcpSocket"]) {
     const present = own(hook, handler);
     if (present !== undefined) preStop[handler] = cloneJson(present);
   }
-  const ports = objectsIn(container, "ports");
+  const ports = objectsAt(container, "ports");
   return {
     preStop,
     ...(isJsonObject(preStop["httpGet"]) && ports.length > 0 ? { ports: cloneJson(ports) } : {}),
@@ -175,15 +181,15 @@ interface Found {
 }
 
 function filledRequest(object: JsonObject, { pod, nodeName, nodeLabels, containers }: Found): JsonObject {
-  const spec = objectIn(object, "spec");
-  const strategy = { ...objectIn(spec, "strategy") };
+  const spec = objectAt(object, "spec");
+  const strategy = { ...objectAt(spec, "strategy") };
   if (!strategy["failurePolicy"]) strategy["failurePolicy"] = "Fail";
-  strategy["terminationGracePeriodSeconds"] ??= own(objectIn(pod, "spec"), "terminationGracePeriodSeconds");
+  strategy["terminationGracePeriodSeconds"] ??= own(objectAt(pod, "spec"), "terminationGracePeriodSeconds");
   if (strategy["terminationGracePeriodSeconds"] === undefined)
     delete strategy["terminationGracePeriodSeconds"];
-  const metadata = objectIn(object, "metadata");
-  const labels = { ...objectIn(metadata, "labels") };
-  put(labels, RECREATE_POD_UID_LABEL, own(objectIn(pod, "metadata"), "uid"));
+  const metadata = objectAt(object, "metadata");
+  const labels = { ...objectAt(metadata, "labels") };
+  put(labels, RECREATE_POD_UID_LABEL, own(objectAt(pod, "metadata"), "uid"));
   put(labels, RECREATE_NODE_LABEL, nodeName);
   put(labels, RECREATE_ACTIVE_LABEL, "true");
   if (nodeLabels[NODE_TYPE_LABEL] === VIRTUAL_NODE_TYPE) put(labels, NODE_TYPE_LABEL, VIRTUAL_NODE_TYPE);
@@ -191,17 +197,7 @@ function filledRequest(object: JsonObject, { pod, nodeName, nodeLabels, containe
 }
 
 function metadataEntry(object: JsonObject, map: "labels" | "annotations", key: string): unknown {
-  return own(objectIn(objectIn(object, "metadata"), map), key);
-}
-
-function objectIn(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
-}
-
-function objectsIn(object: JsonObject, key: string): JsonObject[] {
-  const value = own(object, key);
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return own(objectAt(objectAt(object, "metadata"), map), key);
 }
 
 /** Hooks and ports, which no cache holds. */

@@ -1,6 +1,7 @@
 /** Which pods a job works on, and how its containers fare there. Pure. Spec: containers 5.4, rules 2 and 3. */
 import type { EphemeralJob } from "../../../crds/index.ts";
 import { isActivePod, type ObservedPod } from "../../native/observed_pod.ts";
+import { byText } from "../../rollout/pods/sorted_slots.ts";
 import { JOB_ID_VARIABLE, type PodState, type Target } from "./model.ts";
 
 /**
@@ -17,8 +18,8 @@ export function targetsOf(job: EphemeralJob, pods: readonly ObservedPod[]): Targ
   targets.sort(
     (a, b) =>
       Number(a.state === "todo") - Number(b.state === "todo") ||
-      compareText(a.pod.createdAt, b.pod.createdAt) ||
-      compareText(a.pod.name, b.pod.name),
+      byText(a.pod.createdAt, b.pod.createdAt) ||
+      byText(a.pod.name, b.pod.name),
   );
   return targets.slice(0, Math.max(0, job.spec.replicas ?? targets.length));
 }
@@ -43,8 +44,4 @@ function podState(pod: ObservedPod, names: readonly string[], jobUid: string): P
   if (failed) return "failed";
   if (runs.length === own.size && runs.every(({ exitCode }) => exitCode === 0)) return "succeeded";
   return runs.some(({ running }) => running) ? "running" : "waiting";
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -4,6 +4,7 @@
  */
 import { earliest } from "../../plan/earliest.ts";
 import type { NodeState } from "../../rollout/images/pull_task.ts";
+import { byText } from "../../rollout/pods/sorted_slots.ts";
 
 /** What plans see of it. */
 export interface NodeCounts {
@@ -163,8 +164,4 @@ function place(sorted: readonly string[], name: string): number {
     else high = middle;
   }
   return low;
-}
-
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 /** From probe results to conditions, labels and annotations of the pod. Pure. Spec: containers 4.4, rules 9, 10, 12. */
-import { findCondition, type Labels } from "../../../kube/core/index.ts";
+import { findCondition, type Labels, own } from "../../../kube/core/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
 import type { WriteEffect } from "../../plan/effects.ts";
 import { type Marker, type MarkerPolicy, type MarkerProbe, nodeProbeName } from "./model.ts";
@@ -127,10 +127,6 @@ class Marking {
     for (const [key, value] of this.#set) if (own(this.#present, key) !== value) change[key] = value;
     return change;
   }
-}
-
-function own(map: Labels, key: string): string | undefined {
-  return Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
 /**

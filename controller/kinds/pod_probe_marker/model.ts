@@ -2,6 +2,7 @@
 import type { NodePodProbeSpec, PodProbeMarker, PodProbeMarkerSpec } from "../../../crds/index.ts";
 import { isConditionTrue } from "../../../kube/core/index.ts";
 import { isActivePod, type ObservedPod } from "../../native/observed_pod.ts";
+import { byText } from "../../rollout/pods/sorted_slots.ts";
 
 export type MarkerProbe = PodProbeMarkerSpec["probes"][number];
 export type MarkerPolicy = NonNullable<MarkerProbe["markerPolicy"]>[number];
@@ -29,11 +30,7 @@ export function markerOf({ metadata, spec }: PodProbeMarker): Marker {
 
 /** Markers in the order in which they claim conditions: who was first stays first. */
 export function byClaim(a: Marker, b: Marker): number {
-  return compareText(a.createdAt, b.createdAt) || compareText(a.name, b.name);
-}
-
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return byText(a.createdAt, b.createdAt) || byText(a.name, b.name);
 }
 
 /** Name of a probe in a NodePodProbe. */

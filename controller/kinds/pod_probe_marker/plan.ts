@@ -6,16 +6,9 @@ import type { NodePodProbe, NodePodProbeStatus } from "../../../crds/index.ts";
 import { jsonEqual } from "../../../kube/core/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
 import type { KindEffect } from "../../plan/effects.ts";
+import { byText } from "../../rollout/pods/sorted_slots.ts";
 import { marksOf, type PodMarks, type ProbeResult } from "./marks.ts";
-import {
-  byClaim,
-  compareText,
-  isProbed,
-  type Marker,
-  type MarkerProbe,
-  nodeProbeName,
-  type PodProbes,
-} from "./model.ts";
+import { byClaim, isProbed, type Marker, type MarkerProbe, nodeProbeName, type PodProbes } from "./model.ts";
 
 export interface SeenPod {
   readonly pod: ObservedPod;
@@ -147,12 +140,9 @@ function sorted(entries: readonly PodProbes[]): PodProbes[] {
   return entries
     .map((entry) => ({
       ...entry,
-      probes: (entry.probes ?? []).toSorted((a, b) => compareText(a.name, b.name)),
+      probes: (entry.probes ?? []).toSorted((a, b) => byText(a.name, b.name)),
     }))
-    .sort(
-      (a, b) =>
-        compareText(a.namespace, b.namespace) || compareText(a.name, b.name) || compareText(a.uid, b.uid),
-    );
+    .sort((a, b) => byText(a.namespace, b.namespace) || byText(a.name, b.name) || byText(a.uid, b.uid));
 }
 
 /** The results of a pod's probes, by the probe's name on the node. */

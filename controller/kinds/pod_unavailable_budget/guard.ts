@@ -4,6 +4,7 @@ import {
   type Clock,
   type EventRecorder,
   isKubeError,
+  messageOf,
   type Pod,
   type Random,
   type ReadingClient,
@@ -138,7 +139,7 @@ export function guardPods(guard: BudgetGuard, options: BudgetGuardOptions): Admi
       const pod = await podOf(request, operation, options.client);
       decision = await guard.ask(pod, operation, request.userName, isDryRun(request));
     } catch (error) {
-      return denied(400, error instanceof Error ? error.message : String(error));
+      return denied(400, messageOf(error));
     }
     return decision.allowed ? allowed : refusal(operation, decision.message);
   };

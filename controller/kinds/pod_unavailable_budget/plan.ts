@@ -1,7 +1,7 @@
 /** What a budget allows now. Spec: protection A4, rules 6 to 8, 24 to 28. */
 import type { PodUnavailableBudget, PodUnavailableBudgetStatus } from "../../../crds/index.ts";
 import { scaledValue } from "../../../kube/core/index.ts";
-import type { Pod } from "../../../kube/index.ts";
+import { messageOf, type Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import { isAvailableToBudget, isMarked, relatedBudget } from "./pod_facts.ts";
@@ -80,7 +80,7 @@ function floorOf(
     const isMost = maxUnavailable !== undefined && maxUnavailable !== null;
     return { floor: Math.max(0, isMost ? total - value : value), problem: undefined };
   } catch (error) {
-    return { floor: 0, problem: error instanceof Error ? error.message : String(error) };
+    return { floor: 0, problem: messageOf(error) };
   }
 }
 

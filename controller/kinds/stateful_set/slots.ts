@@ -2,7 +2,7 @@
 import type { Pod } from "../../../kube/index.ts";
 import type { Refresh } from "../../rollout/in_place/refresh.ts";
 import type { PodView } from "../../rollout/pods/pod_view.ts";
-import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
+import { byText, SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import type { RevisionCount } from "../../rollout/revisions/revision_counts.ts";
 import type { Member } from "./strategy.ts";
 
@@ -46,7 +46,7 @@ export type Group = keyof Groups;
 
 /** Names of one set's pods end with their ordinals, which have no leading zeros. */
 export function byOrdinal(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+  return a.length - b.length || byText(a, b);
 }
 
 /** What a pod counts as one of: of the status's numbers, and of what is reported of pods that stay behind. */

@@ -1,5 +1,5 @@
 /** Deletions and evictions are recorded before anybody else is asked about them. Spec: workloadspread 4.2; pod-webhook 5. */
-import { isKubeError, type ReadingClient } from "../../../kube/index.ts";
+import { isKubeError, messageOf, type ReadingClient } from "../../../kube/index.ts";
 import { isDryRun, operationOf, podOf } from "../../pod_webhook/pod_operation.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import {
@@ -21,7 +21,7 @@ export function guardSpreadPods(
       try {
         await recordLeaving(request, operation, placement, client);
       } catch (error) {
-        return denied(400, error instanceof Error ? error.message : String(error));
+        return denied(400, messageOf(error));
       }
     }
     return allowed;

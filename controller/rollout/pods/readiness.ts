@@ -2,6 +2,7 @@
 import type { Pod } from "../../../kube/index.ts";
 import type { ConditionChange } from "../writes/pod_patch.ts";
 import { conditionOf, hasGate, IN_PLACE_READY, KRUISE_READY } from "./pod_state.ts";
+import { byText } from "./sorted_slots.ts";
 
 /** `InPlaceUpdateReady` to False and, since a kubelet would follow a moment later anyway, `Ready` with it. */
 export function gateOff(pod: Pod): ConditionChange[] {
@@ -52,12 +53,8 @@ function keysOf(pod: Pod): NotReadyKey[] {
 }
 
 function keysMessage(keys: readonly NotReadyKey[]): string {
-  const sorted = [...keys].sort((a, b) => compare(a.userAgent, b.userAgent) || compare(a.key, b.key));
+  const sorted = [...keys].sort((a, b) => byText(a.userAgent, b.userAgent) || byText(a.key, b.key));
   return JSON.stringify(sorted.map(({ userAgent, key }) => ({ userAgent, key })));
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Conditions that add a key to `KruisePodReady`; empty without the gate or when the key is there. Rule 32. */

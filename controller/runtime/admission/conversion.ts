@@ -1,5 +1,6 @@
 /** ConversionReview of apiextensions.k8s.io, versions v1 and v1beta1. Spec: platform 4.5. */
 import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
+import { messageOf } from "../../../kube/index.ts";
 import { parseBody } from "./review.ts";
 
 /** Converts one object to an apiVersion; throws when it cannot. */
@@ -18,11 +19,8 @@ export function answerConversion(body: Buffer, convert: Converter): { code: numb
     });
     return { code: 200, text: answer(apiVersion, uid, { convertedObjects, result: { status: "Success" } }) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return {
-      code: 200,
-      text: answer(apiVersion, uid, failed(`conversion to ${desired} failed: ${message}`)),
-    };
+    const message = `conversion to ${desired} failed: ${messageOf(error)}`;
+    return { code: 200, text: answer(apiVersion, uid, failed(message)) };
   }
 }
 

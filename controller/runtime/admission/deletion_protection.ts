@@ -1,5 +1,7 @@
 /** The label that keeps an object, and what is below it, from being deleted. Spec: protection, part B. */
-import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
+import { type JsonObject, own } from "../../../kube/core/index.ts";
+import { messageOf } from "../../../kube/index.ts";
+import { objectAt, objectsAt } from "../../native/json_fields.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -33,7 +35,7 @@ export interface CustomKind {
 export function protectReplicas(request: AdmissionRequest): AdmissionResponse {
   const policy = policyOf(request);
   if (policy !== "Cascading") return protectAlways(request);
-  const replicas = member(request.oldObject ?? {}, "spec")["replicas"];
+  const replicas = objectAt(request.oldObject ?? {}, "spec")["replicas"];
   return typeof replicas === "number" && replicas > 0 ? cascading(`replicas ${replicas}>0`) : allowed;
 }
 
@@ -97,10 +99,10 @@ export function reportingRefusals(
 /** The label of an object that is about to be deleted; undefined for everything else. */
 function policyOf({ operation, subresource, oldObject }: AdmissionRequest): unknown {
   if (operation !== "DELETE" || subresource !== "" || oldObject === undefined) return undefined;
-  const metadata = member(oldObject, "metadata");
+  const metadata = objectAt(oldObject, "metadata");
   // It is on its way out already.
   if (own(metadata, "deletionTimestamp")) return undefined;
-  return own(member(metadata, "labels"), deletionProtectionLabel);
+  return own(objectAt(metadata, "labels"), deletionProtectionLabel);
 }
 
 function cascading(why: string): AdmissionResponse {
@@ -116,16 +118,15 @@ async function counted(what: string, count: () => Promise<number>): Promise<numb
 }
 
 function nameOf({ name, oldObject }: AdmissionRequest): string {
-  const own = member(oldObject ?? {}, "metadata")["name"];
+  const own = objectAt(oldObject ?? {}, "metadata")["name"];
   return typeof own === "string" ? own : name;
 }
 
 /** What a definition (v1 or v1beta1) stores. */
 function storedKind(definition: JsonObject): CustomKind {
-  const spec = member(definition, "spec");
-  const names = member(spec, "names");
-  const versions = Array.isArray(spec["versions"]) ? spec["versions"].filter(isJsonObject) : [];
-  const stored = versions.find((version) => version["storage"] === true);
+  const spec = objectAt(definition, "spec");
+  const names = objectAt(spec, "names");
+  const stored = objectsAt(spec, "versions").find((version) => version["storage"] === true);
   return {
     group: String(spec["group"] ?? ""),
     version: String(stored?.["name"] ?? spec["version"] ?? ""),
@@ -133,13 +134,4 @@ function storedKind(definition: JsonObject): CustomKind {
     kind: String(names["kind"] ?? ""),
     namespaced: spec["scope"] === "Namespaced",
   };
-}
-
-function member(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

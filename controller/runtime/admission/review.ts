@@ -1,5 +1,7 @@
 /** AdmissionReview of admission.k8s.io, versions v1 and v1beta1, from and to bytes. */
 import { deepestJson, isJsonObject, isTooDeep, type JsonObject, own } from "../../../kube/core/index.ts";
+import { messageOf } from "../../../kube/index.ts";
+import { objectAt, textAt } from "../../native/json_fields.ts";
 import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from "./request.ts";
 
 const versions = ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"] as const;
@@ -18,7 +20,7 @@ export function parseBody(body: Buffer): JsonObject | string {
   try {
     parsed = JSON.parse(body.toString("utf8"));
   } catch (error) {
-    return `request body is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+    return `request body is not JSON: ${messageOf(error)}`;
   }
   return isJsonObject(parsed) ? parsed : "request body is not an object";
 }
@@ -33,7 +35,7 @@ export function decodeReview(body: Buffer): Review | string {
   }
   const request = own(parsed, "request");
   if (!isJsonObject(request)) return "AdmissionReview has no request";
-  const uid = text(request, "uid");
+  const uid = textAt(request, "uid");
   if (uid === "") return "AdmissionReview has no request.uid";
   const operation = operations.find((known) => known === request["operation"]);
   if (operation === undefined)
@@ -44,26 +46,21 @@ export function decodeReview(body: Buffer): Review | string {
 const operations: readonly AdmissionOperation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"];
 
 function readRequest(request: JsonObject, uid: string, operation: AdmissionOperation): AdmissionRequest {
-  const resource = object(request, "resource") ?? {};
+  const resource = objectAt(request, "resource");
   return {
     uid,
     operation,
-    group: text(resource, "group"),
-    version: text(resource, "version"),
-    resource: text(resource, "resource"),
-    subresource: text(request, "subResource"),
-    namespace: text(request, "namespace"),
-    name: text(request, "name"),
-    userName: text(object(request, "userInfo") ?? {}, "username"),
+    group: textAt(resource, "group"),
+    version: textAt(resource, "version"),
+    resource: textAt(resource, "resource"),
+    subresource: textAt(request, "subResource"),
+    namespace: textAt(request, "namespace"),
+    name: textAt(request, "name"),
+    userName: textAt(objectAt(request, "userInfo"), "username"),
     dryRun: request["dryRun"] === true,
     object: object(request, "object"),
     oldObject: object(request, "oldObject"),
   };
-}
-
-function text(object: JsonObject, key: string): string {
-  const value = own(object, key);
-  return typeof value === "string" ? value : "";
 }
 
 function object(parent: JsonObject, key: string): JsonObject | undefined {

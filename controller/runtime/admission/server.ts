@@ -10,7 +10,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { Socket } from "node:net";
-import { type Clock, isKubeError, type Log, tlsFloor } from "../../../kube/index.ts";
+import { type Clock, isKubeError, type Log, messageOf, tlsFloor } from "../../../kube/index.ts";
 import { answerConversion, type Converter } from "./conversion.ts";
 import type { AdmissionHandler } from "./request.ts";
 import { denied } from "./request.ts";
@@ -254,7 +254,7 @@ class Server implements AdmissionServer {
       const { namespace, name, operation } = request;
       if (!isKubeError(error)) this.#options.metrics.failed();
       this.#options.log.error("admission handler failed", { path, operation, namespace, name, error });
-      return denied(500, error instanceof Error ? error.message : String(error));
+      return denied(500, messageOf(error));
     }
   }
 

@@ -15,7 +15,7 @@ import {
   parseQuantity,
   type Quantity,
 } from "../../../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../../../native/json_fields.ts";
+import { objectAt, objectsAt, textAt } from "../../../native/json_fields.ts";
 import { InjectionError, type Sidecars } from "./sidecars.ts";
 
 type ResourcesPolicy = NonNullable<SidecarContainer["resourcesPolicy"]>;
@@ -24,7 +24,7 @@ type ResourcesPolicy = NonNullable<SidecarContainer["resourcesPolicy"]>;
 export function ownContainers(spec: JsonObject, sidecars: ReadonlySet<string>): JsonObject[] {
   const native = objectsAt(spec, "initContainers").filter((one) => own(one, "restartPolicy") === "Always");
   return [...objectsAt(spec, "containers"), ...native].filter(
-    (container) => !sidecars.has(nameOf(container)),
+    (container) => !sidecars.has(textAt(container, "name")),
   );
 }
 
@@ -68,7 +68,7 @@ function matcherOf(
 ): (container: JsonObject) => boolean {
   try {
     const compiled = compileGoRegexp(pattern);
-    return (container) => compiled.test(nameOf(container));
+    return (container) => compiled.test(textAt(container, "name"));
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     throw refuse(`invalid regex pattern: ${error.message}`, error);
@@ -103,9 +103,4 @@ export function sidecarNames(sets: readonly Sidecars[]): ReadonlySet<string> {
   return new Set(
     defined.flatMap(({ sidecar, containers }) => [sidecar.name, ...containers.map(({ name }) => name)]),
   );
-}
-
-function nameOf(container: JsonObject): string {
-  const name = own(container, "name");
-  return typeof name === "string" ? name : "";
 }

@@ -1,6 +1,7 @@
 /** A CA and the serving certificate it signed, as PEM; and whether they can be used. Spec: platform 4.2. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
+import { messageOf } from "../../../../kube/index.ts";
 
 export interface CertificateSet {
   readonly caCert: string;
@@ -50,7 +51,7 @@ export function certificateProblem(
     }
     return undefined;
   } catch (error) {
-    return `unreadable: ${error instanceof Error ? error.message : String(error)}`;
+    return `unreadable: ${messageOf(error)}`;
   }
 }
 

@@ -1,15 +1,16 @@
 /** Notices changes of the objects that certificates are about. Spec: platform 4.2, rule 1. */
+import type { JsonObject } from "../../../../kube/core/index.ts";
 import {
   Cache,
   type Client,
   type Clock,
-  isJsonObject,
   type Log,
   projectedJsonCodec,
   type Random,
   type Resource,
   startInformer,
 } from "../../../../kube/index.ts";
+import { objectAt, textAt } from "../../../native/json_fields.ts";
 
 /** One object to watch; what changed does not matter, only that something did. */
 export interface Watched {
@@ -30,14 +31,13 @@ const identityCodec = projectedJsonCodec<Identity>({
   identify: (identity) => identity,
 });
 
-function identityOf(object: { metadata?: unknown }): Identity {
-  const metadata = isJsonObject(object.metadata) ? object.metadata : {};
-  const text = (key: string) => (typeof metadata[key] === "string" ? metadata[key] : "");
-  const namespace = text("namespace");
+function identityOf(object: JsonObject): Identity {
+  const metadata = objectAt(object, "metadata");
+  const [namespace, name] = [textAt(metadata, "namespace"), textAt(metadata, "name")];
   return {
-    key: namespace === "" ? text("name") : `${namespace}/${text("name")}`,
-    uid: text("uid"),
-    version: text("resourceVersion"),
+    key: namespace === "" ? name : `${namespace}/${name}`,
+    uid: textAt(metadata, "uid"),
+    version: textAt(metadata, "resourceVersion"),
   };
 }
 

@@ -2,7 +2,7 @@
  * Keeps certificates served and trusted: a pass at the start, after each change that matters, and a minute after the
  * last one. Runs in every replica. Spec: platform 4.1 rule 3, 4.2.
  */
-import type { Clock, Log, Timer } from "../../../../kube/index.ts";
+import { type Clock, type Log, messageOf, type Timer } from "../../../../kube/index.ts";
 import type { ClusterTrust } from "../cluster_trust.ts";
 import type { CertificateSource, ServingCertificate } from "../server.ts";
 import type { CertificateSet } from "./certificate_set.ts";
@@ -118,7 +118,7 @@ class Keeper implements CertificateKeeper {
         this.#next(this.#former.size > 0 ? formerTrustMs : passEveryMs);
       })
       .catch((error: unknown) => {
-        this.#problem = error instanceof Error ? error.message : String(error);
+        this.#problem = messageOf(error);
         this.#options.log.warn("certificates: pass failed, it will be repeated", {
           error,
           afterMs: this.#retryMs,
