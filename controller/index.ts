@@ -79,13 +79,13 @@ export { CLOSED_MS as CLOSED_SUBSET_MS } from "./kinds/workload_spread/status.ts
 export type { SpreadWorkload } from "./kinds/workload_spread/target_workload.ts";
 export { versionIgnored } from "./kinds/workload_spread/versions.ts";
 export { Whitelist as SpreadWhitelist } from "./kinds/workload_spread/whitelist.ts";
-export { wholePodResource } from "./kinds/workload_spread/whole_pod.ts";
 
 // The list of kinds.
 export { controllers, kinds } from "./kinds.ts";
 
 // native: what others own.
 export { observedPod } from "./native/observed_pod.ts";
+export { wholePodResource } from "./native/whole_pod.ts";
 
 // plan: the vocabulary.
 export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";

@@ -1,7 +1,8 @@
 /** What is kept of Deployments, ReplicaSets and Jobs: who they are, whose, and how many pods they want. */
 import type { JsonObject, Labels } from "../../kube/core/index.ts";
 import { type ControllerOf, projectedJsonCodec, type Resource } from "../../kube/index.ts";
-import { numberAt, objectAt, objectsAt, textAt } from "./json_fields.ts";
+import { numberAt, objectAt, textAt } from "./json_fields.ts";
+import { controllerIn } from "./owners.ts";
 
 export interface NativeWorkload {
   readonly namespace: string;
@@ -61,18 +62,5 @@ function read(value: JsonObject, size: string): NativeWorkload {
       (numberAt(metadata, "generation") ?? 0),
     terminating: textAt(metadata, "deletionTimestamp") !== "",
     controller: controllerIn(metadata),
-  };
-}
-
-/** The controlling owner in the metadata of any object. */
-function controllerIn(metadata: JsonObject): ControllerOf | undefined {
-  const owner = objectsAt(metadata, "ownerReferences").find((each) => each["controller"] === true);
-  if (owner === undefined) return undefined;
-  const [group = "", version] = textAt(owner, "apiVersion").split("/");
-  return {
-    group: version === undefined ? "" : group,
-    kind: textAt(owner, "kind"),
-    name: textAt(owner, "name"),
-    uid: textAt(owner, "uid"),
   };
 }

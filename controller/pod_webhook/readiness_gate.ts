@@ -1,5 +1,7 @@
 /** The gate with which controllers hold a pod's readiness. Spec: pod-webhook 4.1; inplace-update rule 31. */
 import { objectsAt } from "../native/json_fields.ts";
+import { controllerIn } from "../native/owners.ts";
+import { GROUP } from "../plan/resources.ts";
 import { type PodDraft, writableList, writableObject } from "../runtime/admission/pod_draft.ts";
 
 const kruisePodReady = "KruisePodReady";
@@ -17,13 +19,5 @@ export function addReadinessGate(draft: PodDraft, { everyPod }: { everyPod: bool
 
 /** By the group of the controlling owner, whatever its version and kind. */
 export function ownedByThisApi(draft: PodDraft): boolean {
-  const owner = objectsAt(draft.metadata, "ownerReferences").find(
-    (reference) => reference["controller"] === true,
-  );
-  const apiVersion = owner?.["apiVersion"];
-  return (
-    typeof apiVersion === "string" &&
-    apiVersion.split("/", 1)[0] === "apps.kruise.io" &&
-    apiVersion.includes("/")
-  );
+  return controllerIn(draft.metadata)?.group === GROUP;
 }

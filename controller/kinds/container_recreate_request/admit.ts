@@ -18,14 +18,9 @@ import {
   own,
   put,
 } from "../../../kube/core/index.ts";
-import {
-  ignoreNotFound,
-  jsonResource,
-  type KubeObject,
-  messageOf,
-  nodeResource,
-} from "../../../kube/index.ts";
+import { ignoreNotFound, messageOf, nodeResource } from "../../../kube/index.ts";
 import { objectAt, objectsAt } from "../../native/json_fields.ts";
+import { wholePodResource } from "../../native/whole_pod.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -200,22 +195,13 @@ function metadataEntry(object: JsonObject, map: "labels" | "annotations", key: s
   return own(objectAt(objectAt(object, "metadata"), map), key);
 }
 
-/** Hooks and ports, which no cache holds. */
-const podJsonResource = jsonResource<KubeObject & JsonObject>({
-  group: "",
-  version: "v1",
-  plural: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
-
 export const containerRecreateRequestWebhooks: readonly Webhook[] = [
   kindWebhook("mutating", containerRecreateRequest, {
     handler: ({ client, options: { gates } }) =>
       mutateContainerRecreateRequest({
         agents: gates.KruiseDaemon,
         lookupPod: (namespace, name) =>
-          client.get(podJsonResource, { namespace, name }).catch(ignoreNotFound),
+          client.get(wholePodResource, { namespace, name }).catch(ignoreNotFound),
         lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
       }),
   }),

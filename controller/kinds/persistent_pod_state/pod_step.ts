@@ -1,7 +1,8 @@
 /** Brings a pod back to where one of its name was last Ready. Spec: pod-webhook 4.6, persistentpodstate 4, rules 12 to 18. */
 import { injectedPersistentPodStateAnnotation, type PersistentPodState } from "../../../crds/index.ts";
 import type { JsonObject } from "../../../kube/core/index.ts";
-import { objectsAt } from "../../native/json_fields.ts";
+import { textAt } from "../../native/json_fields.ts";
+import { controllerIn } from "../../native/owners.ts";
 import { type PodDraft, writableList, writableObject } from "../../runtime/admission/pod_draft.ts";
 
 export interface PlacementOptions {
@@ -19,14 +20,10 @@ export interface PlacementOptions {
 /** Adds the recorded labels: required ones to the node selector, preferred ones as terms of node affinity. */
 export function addPersistentPlacement(draft: PodDraft, options: PlacementOptions): void | Promise<void> {
   if (draft.request.operation !== "CREATE") return;
-  const owner = objectsAt(draft.metadata, "ownerReferences").find(
-    (reference) => reference["controller"] === true,
-  );
-  const { apiVersion, kind, name } = owner ?? {};
-  const podName = draft.metadata["name"];
-  if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return;
-  if (typeof podName !== "string" || podName === "") return;
-  const group = apiVersion.includes("/") ? (apiVersion.split("/", 1)[0] ?? "") : "";
+  const owner = controllerIn(draft.metadata);
+  const podName = textAt(draft.metadata, "name");
+  if (owner === undefined || podName === "") return;
+  const { group, kind, name } = owner;
   if (!options.isRecorded(group, kind)) return;
   return options.stateOf(draft.namespace, group, kind, name).then((state) => {
     if (state !== undefined) place(draft, podName, state);

@@ -7,23 +7,16 @@ import {
 } from "../../../crds/index.ts";
 import { compileSelector, type Labels } from "../../../kube/core/index.ts";
 import type { ControllerOf } from "../../../kube/index.ts";
-import { objectsAt } from "../../native/json_fields.ts";
+import { controllerIn } from "../../native/owners.ts";
 import { type PodDraft, writableObject } from "../../runtime/admission/pod_draft.ts";
+
+type Workload = Pick<ControllerOf, "group" | "kind" | "name">;
 
 export interface RelatedBudgetOptions {
   /** The budgets of a namespace that are not being deleted. */
   budgetsOf(namespace: string): Promise<readonly PodUnavailableBudget[]>;
   /** The controlling owner of a ReplicaSet. */
-  controllerOfReplicaSet(
-    namespace: string,
-    name: string,
-  ): Promise<Pick<ControllerOf, "group" | "kind" | "name"> | undefined>;
-}
-
-interface Workload {
-  group: string;
-  kind: string;
-  name: string;
+  controllerOfReplicaSet(namespace: string, name: string): Promise<Workload | undefined>;
 }
 
 export async function addRelatedBudget(draft: PodDraft, options: RelatedBudgetOptions): Promise<void> {
@@ -57,12 +50,7 @@ function protects({ spec }: PodUnavailableBudget, workload: Workload | undefined
 }
 
 async function topWorkload(draft: PodDraft, options: RelatedBudgetOptions): Promise<Workload | undefined> {
-  const owner = objectsAt(draft.metadata, "ownerReferences").find(
-    (reference) => reference["controller"] === true,
-  );
-  if (owner === undefined) return undefined;
-  const group = groupOf(String(owner["apiVersion"]));
-  const [kind, name] = [String(owner["kind"]), String(owner["name"])];
-  if (group !== "apps" || kind !== "ReplicaSet") return { group, kind, name };
-  return (await options.controllerOfReplicaSet(draft.namespace, name)) ?? { group, kind, name };
+  const owner = controllerIn(draft.metadata);
+  if (owner?.group !== "apps" || owner.kind !== "ReplicaSet") return owner;
+  return (await options.controllerOfReplicaSet(draft.namespace, owner.name)) ?? owner;
 }

@@ -6,7 +6,8 @@ import { createHash } from "node:crypto";
 import { contentOf, type DistributedContent, type DistributedKind } from "../../../crds/index.ts";
 import { goJson, type JsonObject, keyOf, type Labels } from "../../../kube/core/index.ts";
 import { projectedJsonCodec, type Resource } from "../../../kube/index.ts";
-import { objectAt, objectsAt, textAt } from "../../native/json_fields.ts";
+import { objectAt, textAt } from "../../native/json_fields.ts";
+import { controllerIn } from "../../native/owners.ts";
 
 /** An object that has the name of a distributed one, whoever owns it. */
 export interface Copy {
@@ -58,7 +59,6 @@ function copyResource(kind: DistributedKind, plural: string): Resource<Copy> {
 
 function copyOf(kind: DistributedKind, value: JsonObject): Copy {
   const metadata = objectAt(value, "metadata");
-  const controller = objectsAt(metadata, "ownerReferences").find((owner) => owner["controller"] === true);
   const content = contentOf(kind, value);
   const { finalizers } = metadata;
   return {
@@ -66,7 +66,7 @@ function copyOf(kind: DistributedKind, value: JsonObject): Copy {
     name: textAt(metadata, "name"),
     uid: textAt(metadata, "uid"),
     resourceVersion: textAt(metadata, "resourceVersion"),
-    controllerUid: controller === undefined ? "" : textAt(controller, "uid"),
+    controllerUid: controllerIn(metadata)?.uid ?? "",
     content: contentHash(content),
     keys: Object.keys(content.data ?? {}),
     binaryKeys: Object.keys(content.binaryData ?? {}),

@@ -12,11 +12,11 @@ import {
 } from "../../../crds/index.ts";
 import { formatSelector, jsonEqual, ParseError } from "../../../kube/core/index.ts";
 import { controllerRevisionResource, ignoreNotFound, type ReadingClient } from "../../../kube/index.ts";
+import { configured } from "../../native/config_maps.ts";
 import { sidecarSetResource } from "../../plan/resources.ts";
 import type { AdmissionHandler } from "../../runtime/admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
-import { readPatchWhitelist } from "./whitelist.ts";
 
 export interface SidecarSetAdmissionOptions {
   client: ReadingClient;
@@ -27,6 +27,12 @@ export interface SidecarSetAdmissionOptions {
   /** Gate SidecarSetPatchPodMetadataDefaultsAllowed. */
   patchesAllowedByDefault: boolean;
 }
+
+/**
+ * Lists the annotations that SidecarSets may write onto pods. Read for each SidecarSet that writes any: they are rare, and
+ * whoever extends the list applies such a SidecarSet next. Spec: platform 5.
+ */
+const whitelistKey = "SidecarSet_PatchPodMetadata_WhiteList";
 
 /** The handler of `/mutate-apps-kruise-io-sidecarset`. */
 export const mutateSidecarSet: AdmissionHandler = defaultingHandler(sidecarSet.read, defaultSidecarSet);
@@ -39,7 +45,7 @@ export function validateSidecarSetRequest(options: SidecarSetAdmissionOptions): 
     const revision = object.spec?.injectionStrategy?.revision;
     const [stored, text, problem] = await Promise.all([
       storedSets(client),
-      patches.length > 0 ? readPatchWhitelist(client, systemNamespace) : undefined,
+      patches.length > 0 ? configured(client, systemNamespace, whitelistKey) : undefined,
       revision ? findRevision(client, systemNamespace, object, revision) : undefined,
     ]);
     const whitelist = { text, allowedByDefault: patchesAllowedByDefault };

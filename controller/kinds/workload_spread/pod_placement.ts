@@ -15,6 +15,7 @@ import {
   type Writer,
 } from "../../../kube/index.ts";
 import { objectAt, textAt, textsAt } from "../../native/json_fields.ts";
+import { controllerIn } from "../../native/owners.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
 import { type Informers, namespaceIndex } from "../../runtime/informers.ts";
@@ -26,7 +27,7 @@ import { Ledgers } from "./ledgers.ts";
 import { isPlaced, matchingSpread } from "./match.ts";
 import { versionOf } from "./versions.ts";
 import { Whitelist } from "./whitelist.ts";
-import { controllerOf, findWorkload, ownerOf, UNKNOWN_SIZE } from "./workload_lookup.ts";
+import { findWorkload, ownerOf, UNKNOWN_SIZE } from "./workload_lookup.ts";
 
 export interface PodPlacementDeps {
   readonly client: ReadingClient;
@@ -79,10 +80,10 @@ export class PodPlacement {
    * are not known, where its place cannot be stored and where the subset's patch does not fit.
    */
   async place(pod: JsonObject, namespace: string): Promise<JsonObject | undefined> {
-    const owner = controllerOf(pod);
+    const metadata = objectAt(pod, "metadata");
+    const owner = controllerIn(metadata);
     if (owner === undefined) return undefined;
     await this.#deps.informers.caughtUp();
-    const metadata = objectAt(pod, "metadata");
     const admitted = {
       namespace,
       name: textAt(metadata, "name"),

@@ -1,6 +1,6 @@
 /** The place that a WorkloadSpread gives a new pod. Spec: pod-webhook 4.2; workloadspread 4.1. */
 import type { JsonObject } from "../../../kube/core/index.ts";
-import { objectsAt } from "../../native/json_fields.ts";
+import { controllerIn } from "../../native/owners.ts";
 import type { PodDraft } from "../../runtime/admission/pod_draft.ts";
 
 export interface SpreadOptions {
@@ -12,7 +12,7 @@ export interface SpreadOptions {
 export function addSpread(draft: PodDraft, spreads: SpreadOptions): void | Promise<void> {
   const { operation, dryRun } = draft.request;
   if (operation !== "CREATE" || dryRun || !draft.isActive) return;
-  if (!objectsAt(draft.metadata, "ownerReferences").some(({ controller }) => controller === true)) return;
+  if (controllerIn(draft.metadata) === undefined) return;
   return spreads.place(draft.pod, draft.namespace).then((placed) => {
     if (placed !== undefined) draft.replace(placed);
   });

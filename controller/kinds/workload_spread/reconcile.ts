@@ -1,7 +1,8 @@
 /** WorkloadSpreads: follows workload and pods of each object, plans, writes costs and removes pods that no node takes. No policy lives here. */
 import { matchedWorkloadSpreadAnnotation, type WorkloadSpread } from "../../../crds/index.ts";
-import { type JsonObject, jsonEqual } from "../../../kube/core/index.ts";
+import { jsonEqual } from "../../../kube/core/index.ts";
 import { type Change, ignoreNotFound, type Pod, podResource } from "../../../kube/index.ts";
+import { wholePodResource } from "../../native/whole_pod.ts";
 import { earliest } from "../../plan/earliest.ts";
 import type { WriteEffect } from "../../plan/effects.ts";
 import { statusPauseMs } from "../../rollout/delays.ts";
@@ -17,7 +18,6 @@ import { type ObservedSpread, observeWorkloadSpread, seenSpread } from "./observ
 import { type GivenUp, type PodPatch, planWorkloadSpread } from "./plan.ts";
 import { isUnschedulable } from "./status.ts";
 import { versionOf } from "./versions.ts";
-import { wholePodResource } from "./whole_pod.ts";
 import { Workloads } from "./workloads.ts";
 
 /** Workloads that nobody watches, and Deployments whose controller is still to look, are asked for again after so long. */
@@ -74,6 +74,7 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
 
   async reconcile(object: WorkloadSpread, key: string): Promise<Result | undefined> {
     if (object.metadata.deletionTimestamp !== undefined) return undefined;
+    const { client, caches } = this.#deps;
     const namespace = object.metadata.namespace ?? "";
     const [held] = this.#pods.need(key, [{ namespace, labels: "all" }]) ?? [];
     const workload = await this.#workloads.find(key, object);
@@ -81,8 +82,8 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
       return undefined;
     const found = await observeWorkloadSpread(object, workload, {
       pods: held,
-      nodes: this.#deps.caches.nodes,
-      wholePod: (pod) => this.#wholePod(pod),
+      nodes: caches.nodes,
+      wholePod: ({ name }) => client.get(wholePodResource, { namespace, name }).catch(ignoreNotFound),
     });
     const observed = { ...found, held };
     this.#observed.set(key, observed);
@@ -120,12 +121,6 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
         costs.length > MOST_COSTS ? LEAST_GATHERING_MS : undefined,
       ]),
     };
-  }
-
-  /** A pod as a whole; undefined for one that is gone. */
-  async #wholePod({ namespace, name }: Pod): Promise<JsonObject | undefined> {
-    const whole = await this.#deps.client.get(wholePodResource, { namespace, name }).catch(ignoreNotFound);
-    return whole && { ...whole };
   }
 }
 

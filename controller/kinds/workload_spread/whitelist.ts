@@ -1,7 +1,7 @@
 /** Kinds of others whose pods WorkloadSpreads may place. Spec: workloadspread 5. */
-import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
-import { type Clock, ignoreNotFound, type ReadingClient } from "../../../kube/index.ts";
-import { configMapResource, configurationName } from "../../native/config_maps.ts";
+import { isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
+import type { Clock, ReadingClient } from "../../../kube/index.ts";
+import { configured } from "../../native/config_maps.ts";
 
 const whitelistKey = "WorkloadSpread_Watch_Custom_Workload_WhiteList";
 /** What was read is good for so long: pods are created in numbers. */
@@ -88,9 +88,7 @@ export class Whitelist {
 
   async #read(): Promise<readonly WhitelistedKind[]> {
     const { client, systemNamespace } = this.#deps;
-    const place = { namespace: systemNamespace, name: configurationName };
-    const { data = {} } = (await client.get(configMapResource, place).catch(ignoreNotFound)) ?? {};
-    const text = own(data, whitelistKey);
-    return typeof text === "string" ? parseWhitelist(text) : [];
+    const text = await configured(client, systemNamespace, whitelistKey);
+    return text === undefined ? [] : parseWhitelist(text);
   }
 }

@@ -2,7 +2,8 @@
 import { spreadTargetOf, type WorkloadIdentity, type WorkloadSpread } from "../../../crds/index.ts";
 import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
 import { KubeError, type ReadingClient } from "../../../kube/index.ts";
-import { numberAt, objectAt, objectsAt, textAt } from "../../native/json_fields.ts";
+import { numberAt, objectAt, textAt } from "../../native/json_fields.ts";
+import { controllerIn } from "../../native/owners.ts";
 import { objectOf, type ServedPath, scaleAt, servedPath } from "../../native/scale_lookup.ts";
 import type { WhitelistedKind } from "./whitelist.ts";
 
@@ -70,21 +71,7 @@ export async function ownerOf(
   const object = await workloadOf(client, namespace, identity);
   if (object === undefined)
     throw new KubeError("NotFound", `${kind} ${namespace}/${name}, which owns the pod, is not found`);
-  return controllerOf(object);
-}
-
-/** The controlling owner of an object, with the group in the place of its version. */
-export function controllerOf(object: JsonObject): WorkloadIdentity | undefined {
-  const owner = objectsAt(objectAt(object, "metadata"), "ownerReferences").find(
-    ({ controller }) => controller === true,
-  );
-  if (owner === undefined) return undefined;
-  const [group = "", version] = textAt(owner, "apiVersion").split("/", 2);
-  return {
-    group: version === undefined ? "" : group,
-    kind: textAt(owner, "kind"),
-    name: textAt(owner, "name"),
-  };
+  return controllerIn(objectAt(object, "metadata"));
 }
 
 async function pathOf(

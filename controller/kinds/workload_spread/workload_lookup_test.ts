@@ -3,8 +3,9 @@ import type { WorkloadSpread } from "../../../crds/index.ts";
 import { type Client, KubeError } from "../../../kube/index.ts";
 import { spreadOf } from "../../../testkit/controller/workload_spread_builder.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
+import { controllerIn } from "../../native/owners.ts";
 import { parseWhitelist } from "./whitelist.ts";
-import { controllerOf, findWorkload, ownerOf, sumAt, UNKNOWN_SIZE } from "./workload_lookup.ts";
+import { findWorkload, ownerOf, sumAt, UNKNOWN_SIZE } from "./workload_lookup.ts";
 
 /** A server that answers for these paths, and what it was asked for. */
 function server(objects: Readonly<Record<string, object>>): { client: Client; asked: string[] } {
@@ -114,13 +115,14 @@ t.test("who controls an object", async (t) => {
   const { client } = server({
     [path]: { metadata: { ownerReferences: [{ ...web, name: "other", controller: false }, web] } },
   });
-  t.strictSame(await ownerOf(client, "default", set), { group: "apps", kind: "Deployment", name: "web" });
-  await t.rejects(ownerOf(client, "default", { ...set, name: "gone" }), { code: "NotFound" });
-  t.equal(controllerOf({ metadata: {} }), undefined);
-  const core = { apiVersion: "v1", kind: "Node", name: "n", controller: true };
-  t.strictSame(controllerOf({ metadata: { ownerReferences: [core] } }), {
-    group: "",
-    kind: "Node",
-    name: "n",
+  t.strictSame(await ownerOf(client, "default", set), {
+    group: "apps",
+    kind: "Deployment",
+    name: "web",
+    uid: "",
   });
+  await t.rejects(ownerOf(client, "default", { ...set, name: "gone" }), { code: "NotFound" });
+  t.equal(controllerIn({}), undefined);
+  const core = { apiVersion: "v1", kind: "Node", name: "n", controller: true };
+  t.strictSame(controllerIn({ ownerReferences: [core] }), { group: "", kind: "Node", name: "n", uid: "" });
 });
