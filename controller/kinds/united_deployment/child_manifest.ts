@@ -51,7 +51,7 @@ export function childManifest(
     replicas,
     template: podTemplate(objectAt(workload, "template"), subset, names),
   };
-  const portioned = kind.partition === undefined ? base : kind.partition.set(base, partition);
+  const portioned = kind.setPartition?.(base, partition) ?? base;
   const whole =
     maxUnavailable === undefined
       ? portioned

@@ -263,7 +263,7 @@ function targetOf(
 
 /** Rule 30. */
 function differs(child: SubsetWorkload, { subset, revision, replicas, partition }: SubsetTarget): boolean {
-  const hasPartition = workloadKinds[child.template].partition !== undefined && !child.updatesOnDelete;
+  const hasPartition = workloadKinds[child.template].setPartition !== undefined && !child.updatesOnDelete;
   return (
     child.labels[REVISION_LABEL] !== revision ||
     child.replicas !== replicas ||

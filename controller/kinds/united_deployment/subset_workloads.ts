@@ -6,12 +6,9 @@ import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { Children, type ChildrenDeps } from "../../runtime/children.ts";
 import type { Writable } from "../../runtime/executor/writable.ts";
 import type { WatchScope } from "../../runtime/informers.ts";
-import { advancedStatefulSet } from "./advanced_stateful_set.ts";
-import { cloneSetWorkload } from "./clone_set.ts";
-import { deployment } from "./deployment.ts";
 import { SUBSET_LABEL } from "./names.ts";
-import { nativeStatefulSet } from "./native_stateful_set.ts";
 import { type SubsetWorkload, type WorkloadKind, workloadOf } from "./workload.ts";
+import { workloadKinds } from "./workloads.ts";
 
 export interface SubsetWorkloads {
   readonly writable: Writable;
@@ -35,14 +32,14 @@ export function subsetWorkloads(
     });
   return {
     statefulSetTemplate: native(nativeStatefulSets),
-    advancedStatefulSetTemplate: own(advancedStatefulSet, statefulSetResource),
-    cloneSetTemplate: own(cloneSetWorkload, cloneSetResource),
+    advancedStatefulSetTemplate: own(workloadKinds.advancedStatefulSetTemplate, statefulSetResource),
+    cloneSetTemplate: own(workloadKinds.cloneSetTemplate, cloneSetResource),
     deploymentTemplate: native(deployments),
   };
 }
 
-const nativeStatefulSets = projected(nativeStatefulSet);
-const deployments = projected(deployment);
+const nativeStatefulSets = projected(workloadKinds.statefulSetTemplate);
+const deployments = projected(workloadKinds.deploymentTemplate);
 
 /** Of workloads that other controllers carry out, only what a plan reads is kept, and their spec. */
 function projected(kind: WorkloadKind): Resource<SubsetWorkload> {

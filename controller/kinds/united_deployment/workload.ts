@@ -40,18 +40,14 @@ export interface SubsetWorkload {
   readonly readyReplicas: number;
 }
 
-/** A kind of workload that subsets can be made of: a file each. */
+/** A kind of workload that subsets can be made of. */
 export interface WorkloadKind {
   readonly template: SubsetTemplateName;
   /** In events. */
   readonly type: string;
   readonly resource: Pick<Resource<unknown>, "group" | "version" | "plural" | "kind" | "namespaced">;
-  /** Absent: pods of the old revision cannot be kept. */
-  readonly partition?: {
-    of(spec: JsonObject): number | undefined;
-    /** The spec with it, where its strategy has room for one. */
-    set(spec: JsonObject, partition: number): JsonObject;
-  };
+  /** The spec with it, where its strategy has room for one. Absent: pods of the old revision cannot be kept. */
+  setPartition?(spec: JsonObject, partition: number): JsonObject;
   /** Absent: the kind is not for reserve mode. */
   setMaxUnavailable?(spec: JsonObject, maxUnavailable: number): JsonObject;
   /** Members of its spec that cannot change, nor does admission let them: they are left as they are. */
@@ -61,7 +57,7 @@ export interface WorkloadKind {
 }
 
 /** Reads the JSON of a workload; what is missing or of another type counts as empty. */
-export function workloadOf({ template, partition }: WorkloadKind, object: object): SubsetWorkload {
+export function workloadOf({ template, setPartition }: WorkloadKind, object: object): SubsetWorkload {
   const json = isJsonObject(object) ? object : {};
   const [metadata, spec, status] = [
     objectAt(json, "metadata"),
@@ -88,7 +84,7 @@ export function workloadOf({ template, partition }: WorkloadKind, object: object
       controller: own(owner, "controller") === true,
     })),
     replicas: numberAt(spec, "replicas") ?? 1,
-    partition: partition === undefined ? 0 : partition.of(spec),
+    partition: setPartition === undefined ? 0 : partitionIn(spec),
     updatesOnDelete: updatesOnDelete(spec),
     currentReplicas: numberAt(status, "replicas") ?? 0,
     readyReplicas: numberAt(status, "readyReplicas") ?? 0,
@@ -99,16 +95,8 @@ export function updatesOnDelete(spec: JsonObject): boolean {
   return objectAt(spec, "updateStrategy")["type"] === "OnDelete";
 }
 
-/** The partition of an update strategy of type RollingUpdate, which an absent one is. */
-export const rollingPartition = {
-  of(spec: JsonObject): number | undefined {
-    const rolling = objectAt(objectAt(spec, "updateStrategy"), "rollingUpdate");
-    const partition = own(rolling, "partition") ?? 0;
-    return typeof partition === "number" ? partition : undefined;
-  },
-  set(spec: JsonObject, partition: number, type: object = {}): JsonObject {
-    const strategy = objectAt(spec, "updateStrategy");
-    const rollingUpdate = { ...objectAt(strategy, "rollingUpdate"), partition };
-    return { ...spec, updateStrategy: { ...strategy, ...type, rollingUpdate } };
-  },
-};
+function partitionIn(spec: JsonObject): number | undefined {
+  const rolling = objectAt(objectAt(spec, "updateStrategy"), "rollingUpdate");
+  const partition = own(rolling, "partition") ?? 0;
+  return typeof partition === "number" ? partition : undefined;
+}
