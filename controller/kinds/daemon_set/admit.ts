@@ -1,5 +1,10 @@
 /** Admission of DaemonSets, both versions. Spec: daemonset 6. */
-import { daemonSet, defaultDaemonSet, validateDaemonSet } from "../../../crds/index.ts";
+import {
+  daemonSet,
+  defaultDaemonSet,
+  type TemplateDefaulting,
+  validateDaemonSet,
+} from "../../../crds/index.ts";
 import type { AdmissionHandler } from "../../runtime/admission/request.ts";
 import {
   defaultingHandler,
@@ -9,18 +14,15 @@ import {
 } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
 
-interface DaemonSetAdmissionOptions {
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
-}
-
 /** The handler of `/mutate-apps-kruise-io-daemonset`. */
 export const mutateDaemonSet: AdmissionHandler = defaultingHandler(daemonSet.read, (object) =>
   defaultDaemonSet(object),
 );
 
 /** The handler of `/validate-apps-kruise-io-daemonset`. A refused creation has code 500, as in the API. */
-export function validateDaemonSetRequest(options: DaemonSetAdmissionOptions): AdmissionHandler {
+export function validateDaemonSetRequest(
+  options: Pick<TemplateDefaulting, "hostNetworkPorts">,
+): AdmissionHandler {
   return typedHandler(daemonSet.read, (next, old, { operation }) =>
     refusedFor(validateDaemonSet(next, old, options), operation === "CREATE" ? 500 : 422),
   );

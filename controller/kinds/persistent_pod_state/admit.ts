@@ -9,17 +9,12 @@ import { type AdmissionHandler, allowed } from "../../runtime/admission/request.
 import { refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
 
-interface PersistentPodStateAdmissionOptions {
-  /** All objects of a namespace. */
-  list(namespace: string): Promise<readonly PersistentPodState[]>;
-}
-
-/** The handler of `/validate-apps-kruise-io-persistentpodstate`. */
+/** The handler of `/validate-apps-kruise-io-persistentpodstate`. `list`: all objects of a namespace. */
 export function validatePersistentPodStateRequest(
-  options: PersistentPodStateAdmissionOptions,
+  list: (namespace: string) => Promise<readonly PersistentPodState[]>,
 ): AdmissionHandler {
   const written = typedHandler(persistentPodState.readStored, async (next, old, { namespace }) => {
-    const others = await options.list(namespace);
+    const others = await list(namespace);
     return refusedFor(validatePersistentPodState(next.object, old?.object, others), 400);
   });
   return (request) =>
@@ -29,8 +24,8 @@ export function validatePersistentPodStateRequest(
 export const persistentPodStateWebhooks: readonly Webhook[] = [
   kindWebhook("validating", persistentPodState, {
     handler: ({ client }) =>
-      validatePersistentPodStateRequest({
-        list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
-      }),
+      validatePersistentPodStateRequest(
+        async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
+      ),
   }),
 ];

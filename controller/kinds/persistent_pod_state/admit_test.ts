@@ -27,9 +27,7 @@ async function admit(
   oldObject?: JsonObject,
   others: PersistentPodState[] = [],
 ): Promise<string> {
-  const handler = validatePersistentPodStateRequest({
-    list: async () => others,
-  });
+  const handler = validatePersistentPodStateRequest(async () => others);
   const request = admissionRequest({ object, oldObject });
   const answer = await handler(request);
   return answer.allowed ? "allowed" : `${answer.code} ${answer.message}`;

@@ -18,16 +18,6 @@ import type { AdmissionHandler } from "../../runtime/admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
 
-export interface SidecarSetAdmissionOptions {
-  client: ReadingClient;
-  /** Where the configuration of this program and the revisions of SidecarSets are. */
-  systemNamespace: string;
-  /** Flag --allow-privileged. */
-  allowPrivileged: boolean;
-  /** Gate SidecarSetPatchPodMetadataDefaultsAllowed. */
-  patchesAllowedByDefault: boolean;
-}
-
 /**
  * Lists the annotations that SidecarSets may write onto pods. Read for each SidecarSet that writes any: they are rare, and
  * whoever extends the list applies such a SidecarSet next. Spec: platform 5.
@@ -38,8 +28,11 @@ const whitelistKey = "SidecarSet_PatchPodMetadata_WhiteList";
 export const mutateSidecarSet: AdmissionHandler = defaultingHandler(sidecarSet.read, defaultSidecarSet);
 
 /** The handler of `/validate-apps-kruise-io-sidecarset`. A refusal has code 500, as in the API. */
-export function validateSidecarSetRequest(options: SidecarSetAdmissionOptions): AdmissionHandler {
-  const { client, systemNamespace, allowPrivileged, patchesAllowedByDefault } = options;
+export function validateSidecarSetRequest({
+  client,
+  allowPrivileged,
+  options: { gates, systemNamespace },
+}: Pick<WebhookDeps, "client" | "allowPrivileged" | "options">): AdmissionHandler {
   return typedHandler(sidecarSet.readStored, async ({ object }, old) => {
     const patches = object.spec?.patchPodMetadata ?? [];
     const revision = object.spec?.injectionStrategy?.revision;
@@ -48,7 +41,7 @@ export function validateSidecarSetRequest(options: SidecarSetAdmissionOptions): 
       patches.length > 0 ? configured(client, systemNamespace, whitelistKey) : undefined,
       revision ? findRevision(client, systemNamespace, object, revision) : undefined,
     ]);
-    const whitelist = { text, allowedByDefault: patchesAllowedByDefault };
+    const whitelist = { text, allowedByDefault: gates.SidecarSetPatchPodMetadataDefaultsAllowed };
     // Of another choice, which the stored object may have, nothing was asked: its revision excuses no other one.
     const revisionProblem = (choice: RevisionChoice) => (jsonEqual(choice, revision) ? problem : undefined);
     const context = { allowPrivileged, whitelist, stored, revisionProblem };
@@ -94,16 +87,5 @@ async function findRevision(
 
 export const sidecarSetWebhooks: readonly Webhook[] = [
   kindWebhook("mutating", sidecarSet, { handler: () => mutateSidecarSet }),
-  kindWebhook("validating", sidecarSet, {
-    handler: (deps) => validateSidecarSetRequest(optionsOf(deps)),
-  }),
+  kindWebhook("validating", sidecarSet, { handler: validateSidecarSetRequest }),
 ];
-
-function optionsOf({ client, options, allowPrivileged }: WebhookDeps): SidecarSetAdmissionOptions {
-  return {
-    client,
-    systemNamespace: options.systemNamespace,
-    allowPrivileged,
-    patchesAllowedByDefault: options.gates.SidecarSetPatchPodMetadataDefaultsAllowed,
-  };
-}

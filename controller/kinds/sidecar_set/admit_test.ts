@@ -3,6 +3,7 @@ import t from "tap";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
 import { type FakeServer, fakeServer, type StoredObject } from "../../../testkit/kube/fake_server.ts";
+import { controllerOptions } from "../../runtime/options.ts";
 import { mutateSidecarSet, validateSidecarSetRequest } from "./admit.ts";
 
 const plural = "sidecarsets.apps.kruise.io";
@@ -32,9 +33,8 @@ function raw(name: string, spec: JsonObject = {}, version = "v1beta1"): StoredOb
 async function admit(server: FakeServer, object: JsonObject, oldObject?: JsonObject): Promise<string> {
   const handler = validateSidecarSetRequest({
     client: server.client,
-    systemNamespace,
     allowPrivileged: true,
-    patchesAllowedByDefault: false,
+    options: controllerOptions({ systemNamespace }),
   });
   const answer = await handler(admissionRequest({ object, oldObject }));
   return answer.allowed ? "allowed" : `${answer.code} ${answer.message}`;

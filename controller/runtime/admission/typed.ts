@@ -6,6 +6,7 @@ import {
   formatFieldErrors,
   type JsonObject,
 } from "../../../kube/core/index.ts";
+import { objectAt } from "../../native/json_fields.ts";
 import type { FeatureGates } from "../feature_gates.ts";
 import type { ControllerOptions } from "../options.ts";
 import {
@@ -100,12 +101,7 @@ export function closedGate(
 
 /** An object that is being deleted may always lose its finalizers. */
 export function isBeingDeleted({ operation, oldObject }: AdmissionRequest): boolean {
-  const metadata = oldObject?.["metadata"];
   return (
-    operation === "UPDATE" &&
-    typeof metadata === "object" &&
-    metadata !== null &&
-    "deletionTimestamp" in metadata &&
-    metadata.deletionTimestamp !== null
+    operation === "UPDATE" && (objectAt(oldObject ?? {}, "metadata")["deletionTimestamp"] ?? null) !== null
   );
 }
