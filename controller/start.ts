@@ -42,7 +42,7 @@ import { predownload } from "./runtime/predownload.ts";
 import { type SelectablePod, SelectedPods, selectionsByResource } from "./runtime/selected_pods.ts";
 import { serverFeatures } from "./runtime/server_features.ts";
 import { owns, type Shard, wholeCluster } from "./runtime/shard.ts";
-import { plainShellOf, shellOf } from "./runtime/shell.ts";
+import { plainShellOf, Shell } from "./runtime/shell.ts";
 
 export interface ControllersDeps {
   client: Client;
@@ -221,7 +221,7 @@ class ControllerSet {
     const shared = this.#shareWith(kind.controllerName, kind.resource.namespaced, caches, server);
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
-    const shell = shellOf(deps, kind.reconciler(deps));
+    const shell = new Shell(deps, kind.reconciler(deps));
     this.#owners.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => enqueueItself(kind, queue, shell, change));
     const reconcile = async (key: string) => {

@@ -3,7 +3,7 @@ import { type KubeObject, refOf } from "../../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../../kube/index.ts";
 import { GROUP } from "../plan/resources.ts";
 import type { AnyKind, Claimants, Kind, SharedCaches } from "./kind.ts";
-import type { KindShell } from "./shell.ts";
+import type { Shell } from "./shell.ts";
 
 export class OwnerQueues {
   /** By kind of the owner: puts `namespace/name` into the queue of that kind. */
@@ -102,7 +102,7 @@ export class OwnerQueues {
 export function enqueueItself<T extends KubeObject>(
   kind: Pick<Kind<T>, "resource" | "changeMatters">,
   queue: Pick<WorkQueue, "add">,
-  shell: Pick<KindShell, "forget">,
+  shell: Pick<Shell<T>, "forget">,
   change: Change<T>,
 ): void {
   const { key, uid } = kind.resource.codec.identify(change.object);

@@ -13,27 +13,13 @@ import type { KindDeps, SharedDeps } from "./kind.ts";
 import type { PlainReconciler, PlainResult, Reconciler, Result, StatusObject } from "./reconciler.ts";
 import { StatusWriter } from "./status_writer.ts";
 
-export interface PlainShell {
-  reconcile(key: string): Promise<Outcome>;
-}
-
-export interface KindShell extends PlainShell {
-  /** Milliseconds in which further events of the same object are gathered. */
-  coalescingMs(key: string): number;
-  /** The object is gone. */
-  forget(key: string, uid: string): void;
-  /** Resolves when no write is in flight. */
-  drained(): Promise<void>;
-}
-
 /** Somebody else was faster: what they did is on its way here, or here already. */
 const RACE_MS = 100;
 
-export function shellOf<T extends StatusObject>(deps: KindDeps<T>, reconciler: Reconciler<T>): KindShell {
-  return new Shell(deps, reconciler);
-}
-
-export function plainShellOf(deps: SharedDeps, reconciler: PlainReconciler): PlainShell {
+export function plainShellOf(
+  deps: SharedDeps,
+  reconciler: PlainReconciler,
+): { reconcile(key: string): Promise<Outcome> } {
   const executor = new Executor(deps, reconciler);
   const planned = async (key: string): Promise<Planned | undefined> => {
     const result = await reconciler.reconcile(key);
@@ -92,7 +78,7 @@ async function runPass(
   }
 }
 
-class Shell<T extends StatusObject> implements KindShell {
+export class Shell<T extends StatusObject> {
   readonly #deps: KindDeps<T>;
   readonly #reconciler: Reconciler<T>;
   readonly #status: StatusWriter<T>;
@@ -107,16 +93,19 @@ class Shell<T extends StatusObject> implements KindShell {
     this.#executor = new KindExecutor(deps, reconciler);
   }
 
+  /** Milliseconds in which further events of the same object are gathered. */
   coalescingMs(key: string): number {
     return this.#reconciler.coalescingMs?.(key) ?? 0;
   }
 
+  /** The object is gone. */
   forget(key: string, uid: string): void {
     this.#status.forget(uid);
     this.#executor.forget(uid);
     this.#reconciler.forget?.(key, uid);
   }
 
+  /** Resolves when no write is in flight. */
   async drained(): Promise<void> {
     await Promise.all([this.#executor.drained(), this.#reconciler.drained?.()]);
   }

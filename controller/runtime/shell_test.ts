@@ -9,7 +9,7 @@ import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { cloneSetResource } from "../plan/resources.ts";
 import { writable } from "./executor/writable.ts";
 import type { Reconciler, Result } from "./reconciler.ts";
-import { shellOf } from "./shell.ts";
+import { Shell } from "./shell.ts";
 
 const key = "d/app";
 
@@ -51,7 +51,7 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Result
   const deps = kindDeps(cloneSetResource, client, clock);
   const { objects, events, queue } = deps;
   const writes = { pods: writable(podResource) };
-  const shell = shellOf(deps, { reconcile: () => reconciler.pass?.(), writes, ...reconciler });
+  const shell = new Shell(deps, { reconcile: () => reconciler.pass?.(), writes, ...reconciler });
   return {
     sent,
     events,

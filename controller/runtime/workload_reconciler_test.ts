@@ -18,7 +18,7 @@ import { testLog } from "../../testkit/kube/fake_log.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import type { Action } from "../rollout/writes/actions.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
-import { shellOf } from "./shell.ts";
+import { Shell } from "./shell.ts";
 import { WorkloadReconciler } from "./workload_reconciler.ts";
 
 interface App extends KubeObject {
@@ -125,7 +125,7 @@ function scene(t: Test, settings: Settings) {
       };
     },
   });
-  const shell = shellOf(deps, reconciler);
+  const shell = new Shell(deps, reconciler);
   const queues = new OwnerQueues("kruise-system");
   queues.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
   queues.follow(caches);

@@ -3,7 +3,7 @@
 import { resourceDistributionKind } from "../../controller/kinds/resource_distribution/index.ts";
 import { SharedInformers } from "../../controller/runtime/informers.ts";
 import { enqueueItself } from "../../controller/runtime/owner_queues.ts";
-import { shellOf } from "../../controller/runtime/shell.ts";
+import { Shell } from "../../controller/runtime/shell.ts";
 import type { ResourceDistribution, ResourceDistributionSpec } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import { type Client, KubeError, nullMetrics, runController } from "../../kube/index.ts";
@@ -90,7 +90,7 @@ export class DistributionWorld {
     const informers = new SharedInformers({ client, clock, random, log, metrics, namespace: "" });
     const objects = informers.cacheOf(resource);
     const given = { ...deps, informers, objects };
-    const shell = shellOf(given, reconciler(given));
+    const shell = new Shell(given, reconciler(given));
     objects.subscribe((change) => enqueueItself(resourceDistributionKind, queue, shell, change));
     informers.start();
     await this.#over(informers.synced());

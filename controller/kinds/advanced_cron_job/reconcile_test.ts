@@ -5,7 +5,7 @@ import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { advancedCronJobResource } from "../../plan/resources.ts";
 import { controllerOptions } from "../../runtime/options.ts";
-import { shellOf } from "../../runtime/shell.ts";
+import { Shell } from "../../runtime/shell.ts";
 import { AdvancedCronJobReconciler } from "./reconcile.ts";
 
 const encode = (object: JsonObject) => Buffer.from(JSON.stringify(object));
@@ -60,7 +60,7 @@ function scene(names: readonly string[]) {
     options: controllerOptions({ baseDelayMs: 100, maxDelayMs: 10_000 }),
   };
   const { objects, queue, log, events } = deps;
-  const shell = shellOf(deps, new AdvancedCronJobReconciler(deps));
+  const shell = new Shell(deps, new AdvancedCronJobReconciler(deps));
   for (const name of names) put(name, 1);
   const remove = (name: string) => {
     objects.remove(`ns/${name}`, name);

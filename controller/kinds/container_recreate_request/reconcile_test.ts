@@ -5,7 +5,7 @@ import { type Client, KubeError, type Pod, podResource } from "../../../kube/ind
 import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { containerRecreateRequestResource as resource } from "../../plan/resources.ts";
-import { shellOf } from "../../runtime/shell.ts";
+import { Shell } from "../../runtime/shell.ts";
 import { containerRecreateRequestReconciler } from "./reconcile.ts";
 
 const clock = testClock();
@@ -99,7 +99,7 @@ function setUp(cached: Pod | undefined, stored: Pod | undefined, refuse = "") {
   const deps = kindDeps(resource, client, clock);
   const { caches, objects } = deps;
   if (cached) caches.pods.upsert(cached);
-  const shell = shellOf(deps, containerRecreateRequestReconciler(deps));
+  const shell = new Shell(deps, containerRecreateRequestReconciler(deps));
   const pass = (seen: ContainerRecreateRequest) => {
     objects.upsert(seen);
     return shell.reconcile(key);

@@ -6,7 +6,7 @@ import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
 import { ephemeralJobResource } from "../../plan/resources.ts";
-import { shellOf } from "../../runtime/shell.ts";
+import { Shell } from "../../runtime/shell.ts";
 import { EphemeralJobReconciler } from "./reconcile.ts";
 
 const key = "ns/look";
@@ -47,7 +47,7 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
   const deps = kindDeps(ephemeralJobResource, client, clock);
   const { objects, events } = deps;
   objects.upsert(decode(ephemeralJobResource));
-  const shell = shellOf(deps, new EphemeralJobReconciler(deps));
+  const shell = new Shell(deps, new EphemeralJobReconciler(deps));
   return {
     server,
     clock,

@@ -6,12 +6,7 @@ import {
   newComplaint,
 } from "../../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../../runtime/admission/request.ts";
-import {
-  closedGate,
-  defaultingHandler,
-  isBeingDeleted,
-  typedHandler,
-} from "../../runtime/admission/typed.ts";
+import { defaultingHandler, gated, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
 import type { FeatureGates } from "../../runtime/feature_gates.ts";
 
@@ -22,10 +17,7 @@ export const mutateImageListPullJob: AdmissionHandler = defaultingHandler(imageL
 
 /** The handler of `/validate-apps-kruise-io-imagelistpulljob`. */
 export function validateImageListPullJob(gates: FeatureGates): AdmissionHandler {
-  return (request) =>
-    isBeingDeleted(request)
-      ? allowed
-      : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? validate(request));
+  return gated(gates, ["KruiseDaemon", "ImagePullJobGate"], validate);
 }
 
 const validate = typedHandler(imageListPullJob.read, ({ object }, old) => {

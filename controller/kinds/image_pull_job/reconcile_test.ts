@@ -8,7 +8,7 @@ import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { imagePullJobResource, nodeImageResource } from "../../plan/resources.ts";
 import { SharedInformers } from "../../runtime/informers.ts";
-import { shellOf } from "../../runtime/shell.ts";
+import { Shell } from "../../runtime/shell.ts";
 import { ImagePullJobReconciler } from "./reconcile.ts";
 
 const readyAt = (lastTransitionAt: number) => [
@@ -21,7 +21,7 @@ t.test("pods of a job that goes during its pass are not watched", async (t) => {
   const deps = kindDeps(imagePullJobResource, server.client, clock);
   const { objects } = deps;
   t.teardown(() => deps.stop());
-  const shell = shellOf(deps, new ImagePullJobReconciler(deps));
+  const shell = new Shell(deps, new ImagePullJobReconciler(deps));
   const put = (uid: string, resourceVersion: string) =>
     objects.upsert(pullJob({ podSelector: { matchLabels: { app: "web" } } }, { uid, resourceVersion }));
   put("one", "1");

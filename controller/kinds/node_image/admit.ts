@@ -2,12 +2,7 @@
 import { defaultNodeImage, newComplaint, nodeImage, nodeImageComplaints } from "../../../crds/index.ts";
 import type { Clock } from "../../../kube/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../../runtime/admission/request.ts";
-import {
-  closedGate,
-  defaultingHandler,
-  isBeingDeleted,
-  typedHandler,
-} from "../../runtime/admission/typed.ts";
+import { defaultingHandler, gated, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
 import type { FeatureGates } from "../../runtime/feature_gates.ts";
 
@@ -18,8 +13,7 @@ export function mutateNodeImage(clock: Clock): AdmissionHandler {
 
 /** The handler of `/validate-apps-kruise-io-nodeimage`. */
 export function validateNodeImage(gates: FeatureGates): AdmissionHandler {
-  return (request) =>
-    isBeingDeleted(request) ? allowed : (closedGate(gates, "KruiseDaemon") ?? validate(request));
+  return gated(gates, ["KruiseDaemon"], validate);
 }
 
 const validate = typedHandler(nodeImage.read, ({ object }, old) => {

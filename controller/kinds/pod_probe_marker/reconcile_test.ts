@@ -15,7 +15,7 @@ import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
 import { nodePodProbeResource, podProbeMarkerResource } from "../../plan/resources.ts";
 import type { Informers } from "../../runtime/informers.ts";
-import { shellOf } from "../../runtime/shell.ts";
+import { Shell } from "../../runtime/shell.ts";
 import { NodePodProbeReconciler } from "./node_reconcile.ts";
 import { PodProbeMarkerReconciler } from "./reconcile.ts";
 
@@ -125,12 +125,12 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
     removeNode: () => caches.nodes.remove("n1", "n1"),
     ofMarkers() {
       const deps = { ...ofMarkers, informers };
-      return shellOf(deps, new PodProbeMarkerReconciler(deps));
+      return new Shell(deps, new PodProbeMarkerReconciler(deps));
     },
     /** With what it sees of markers. */
     ofNodes() {
       const deps = { ...ofNodes, caches, informers };
-      const shell = shellOf(deps, new NodePodProbeReconciler(deps));
+      const shell = new Shell(deps, new NodePodProbeReconciler(deps));
       return { shell, seeMarker: see };
     },
     see,

@@ -15,7 +15,7 @@ import { type FakeServer, fakeServer } from "../../../testkit/kube/fake_server.t
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
 import { sidecarSetResource } from "../../plan/resources.ts";
 import type { Informers } from "../../runtime/informers.ts";
-import { shellOf } from "../../runtime/shell.ts";
+import { Shell } from "../../runtime/shell.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
 
 const sets = "sidecarsets.apps.kruise.io";
@@ -72,7 +72,7 @@ function controllerOf(t: Test, server: FakeServer, clock: TestClock) {
     return cache;
   };
   const deps = { ...base, informers: { cacheOf } };
-  const shell = shellOf(deps, sidecarSetReconciler(deps));
+  const shell = new Shell(deps, sidecarSetReconciler(deps));
   let version = 0;
   return {
     putNamespace(name: string, labels: Record<string, string>): void {

@@ -19,7 +19,7 @@ import { testLog } from "../../../testkit/kube/fake_log.ts";
 import { fakeServer, type StoredObject } from "../../../testkit/kube/fake_server.ts";
 import { sidecarSetResource } from "../../plan/resources.ts";
 import { enqueueItself } from "../../runtime/owner_queues.ts";
-import { shellOf } from "../../runtime/shell.ts";
+import { Shell } from "../../runtime/shell.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
 
 const sets = "sidecarsets.apps.kruise.io";
@@ -178,7 +178,7 @@ function scene(strategy: Strategy, size: number) {
   const create = (event: Event) => server.put("pods", newPod(set, `pod-${created++}`, event));
   for (let index = 0; index < size; index++) create(index % 3 === 0 ? "create old" : "create");
   const deps = kindDeps(sidecarSetResource, slow, clock);
-  const shell = shellOf(deps, sidecarSetReconciler(deps));
+  const shell = new Shell(deps, sidecarSetReconciler(deps));
   const { objects, queue } = deps;
   objects.subscribe((change) =>
     enqueueItself({ resource: sidecarSetResource, changeMatters: () => false }, queue, shell, change),

@@ -99,20 +99,7 @@ const defaultLimits: AdmissionLimits = {
   bodyMs: 15_000,
 };
 
-export interface AdmissionServer {
-  /** Resolves when the port accepts connections: after the first certificate. */
-  listen(): Promise<{ port: number }>;
-  /** Stops accepting, lets running reviews end for `graceMs` (default 2000), then breaks connections. */
-  close(graceMs?: number): Promise<void>;
-  /** The port in use; undefined before `listen`. */
-  readonly port: number | undefined;
-}
-
-export function createAdmissionServer(options: AdmissionServerOptions): AdmissionServer {
-  return new Server(options);
-}
-
-class Server implements AdmissionServer {
+export class AdmissionServer {
   readonly #options: AdmissionServerOptions;
   readonly #limits: AdmissionLimits;
   readonly #sockets = new Set<Socket>();
@@ -127,10 +114,12 @@ class Server implements AdmissionServer {
     this.#limits = { ...defaultLimits, ...options.limits };
   }
 
+  /** The port in use; undefined before `listen`. */
   get port(): number | undefined {
     return this.#port;
   }
 
+  /** Resolves when the port accepts connections: after the first certificate. */
   listen(): Promise<{ port: number }> {
     return new Promise((resolve, reject) => {
       this.#unsubscribe = this.#options.certificates.subscribe((certificate) => {
@@ -191,6 +180,7 @@ class Server implements AdmissionServer {
     });
   }
 
+  /** Stops accepting, lets running reviews end for `graceMs`, then breaks connections. */
   async close(graceMs = 2000): Promise<void> {
     this.#unsubscribe?.();
     const server = this.#server;

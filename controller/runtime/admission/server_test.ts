@@ -12,8 +12,8 @@ import { generateCertificates } from "./certificates/generate.ts";
 import { webhookReadiness } from "./readiness.ts";
 import { type AdmissionHandler, allowed, denied, patched } from "./request.ts";
 import {
+  AdmissionServer,
   type AdmissionServerOptions,
-  createAdmissionServer,
   nullAdmissionMetrics,
   type ServingCertificate,
 } from "./server.ts";
@@ -55,7 +55,7 @@ function source(first: ServingCertificate) {
 type TestContext = { teardown(run: () => Promise<void>): void };
 
 async function serve(t: TestContext, options: Partial<AdmissionServerOptions> = {}) {
-  const server = createAdmissionServer({
+  const server = new AdmissionServer({
     port: 0,
     host: "127.0.0.1",
     certificates: source(certificates),

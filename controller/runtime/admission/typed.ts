@@ -99,8 +99,16 @@ export function closedGate(
   return closed === undefined ? undefined : denied(403, `feature-gate ${closed} is not enabled`);
 }
 
-/** An object that is being deleted may always lose its finalizers. */
-export function isBeingDeleted({ operation, oldObject }: AdmissionRequest): boolean {
+/** Refuses while one of the gates is off; but an object that is being deleted may always lose its finalizers. */
+export function gated(
+  gates: FeatureGates,
+  names: readonly (keyof FeatureGates)[],
+  handler: AdmissionHandler,
+): AdmissionHandler {
+  return (request) => (isBeingDeleted(request) ? allowed : (closedGate(gates, ...names) ?? handler(request)));
+}
+
+function isBeingDeleted({ operation, oldObject }: AdmissionRequest): boolean {
   return (
     operation === "UPDATE" && (objectAt(oldObject ?? {}, "metadata")["deletionTimestamp"] ?? null) !== null
   );

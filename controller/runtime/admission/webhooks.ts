@@ -4,7 +4,7 @@ import { type Client, type Clock, type Log, privateDirectory, type Random } from
 import { servingNames } from "./certificates/certificate_set.ts";
 import { type Watched, watchChanges } from "./certificates/changes.ts";
 import { generateCertificates } from "./certificates/generate.ts";
-import { type CertificateKeeper, createCertificateKeeper } from "./certificates/keeper.ts";
+import { CertificateKeeper } from "./certificates/keeper.ts";
 import {
   type CertificateStore,
   directoryStore,
@@ -21,7 +21,7 @@ import {
 } from "./cluster_trust.ts";
 import { webhookReadiness } from "./readiness.ts";
 import type { AdmissionHandler } from "./request.ts";
-import { type AdmissionMetrics, type AdmissionServer, createAdmissionServer } from "./server.ts";
+import { type AdmissionMetrics, AdmissionServer } from "./server.ts";
 import type { WebhookSettings } from "./settings.ts";
 import type { Webhook } from "./webhook.ts";
 import { mutatingConfigurationName, validatingConfigurationName } from "./webhook_configurations.ts";
@@ -67,7 +67,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   };
   const conversions = options.kinds.filter((kind) => kind.conversion !== "None");
   let leads = options.leads ?? true;
-  const certificates = createCertificateKeeper({
+  const certificates = new CertificateKeeper({
     leads: () => leads,
     store: storeOf(options),
     trust: clusterTrust({
@@ -89,7 +89,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     clock,
     log,
   });
-  const server = createAdmissionServer({
+  const server = new AdmissionServer({
     port: settings.port,
     // Called by URL, replicas on one machine have one address: as behind a Service, any of them answers.
     sharePort: settings.host !== undefined,

@@ -24,20 +24,6 @@ interface CertificateKeeperOptions {
   log: Log;
 }
 
-export interface CertificateKeeper extends CertificateSource {
-  start(): void;
-  /** Resolves when no pass runs any more, or after a second: one may wait for an API server that is gone. */
-  stop(): Promise<void>;
-  /** A pass as soon as none runs. */
-  renew(): void;
-  /** One pass now; throws what went wrong. */
-  pass(): Promise<void>;
-  /** Resolves after the first complete pass; rejects after `timeoutMs` (default 60 000). */
-  initialized(timeoutMs?: number): Promise<void>;
-  /** PEM of the CA whose certificate is served, once a pass was complete. */
-  readonly caCert: string | undefined;
-}
-
 const passEveryMs = 60_000;
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
@@ -47,11 +33,7 @@ const trustSeenMs = 1_000;
 /** How long a former CA stays trusted: all replicas serve what the present one signed by then. */
 const formerTrustMs = 10_000;
 
-export function createCertificateKeeper(options: CertificateKeeperOptions): CertificateKeeper {
-  return new Keeper(options);
-}
-
-class Keeper implements CertificateKeeper {
+export class CertificateKeeper implements CertificateSource {
   readonly #options: CertificateKeeperOptions;
   readonly #subscribers = new Set<(certificate: ServingCertificate) => void>();
   readonly #waiting = new Set<() => void>();
@@ -72,6 +54,7 @@ class Keeper implements CertificateKeeper {
     this.#options = options;
   }
 
+  /** PEM of the CA whose certificate is served, once a pass was complete. */
   get caCert(): string | undefined {
     return this.#complete ? this.#set?.caCert : undefined;
   }
@@ -83,10 +66,11 @@ class Keeper implements CertificateKeeper {
   }
 
   start(): void {
-    this.#options.watch?.(() => this.#trigger(), this.#stopped.signal);
-    this.#trigger();
+    this.#options.watch?.(() => this.renew(), this.#stopped.signal);
+    this.renew();
   }
 
+  /** Resolves when no pass runs any more, or after a second: one may wait for an API server that is gone. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#timer?.cancel();
@@ -99,12 +83,8 @@ class Keeper implements CertificateKeeper {
     });
   }
 
+  /** A pass as soon as none runs. Passes do not overlap; a change during one leads to another. */
   renew(): void {
-    this.#trigger();
-  }
-
-  /** Passes do not overlap; a change during one leads to another. */
-  #trigger(): void {
     if (this.#stopped.signal.aborted) return;
     if (this.#running) {
       this.#again = true;
@@ -133,9 +113,10 @@ class Keeper implements CertificateKeeper {
     if (this.#stopped.signal.aborted) return;
     const delay = this.#again ? Math.min(ms, firstRetryMs) : ms;
     this.#again = false;
-    this.#timer = this.#options.clock.after(delay, () => this.#trigger());
+    this.#timer = this.#options.clock.after(delay, () => this.renew());
   }
 
+  /** One pass now; throws what went wrong. */
   async pass(): Promise<void> {
     const { store, trust, external, clock } = this.#options;
     const set = await store.ensure(clock.now());
@@ -201,6 +182,7 @@ class Keeper implements CertificateKeeper {
     }
   }
 
+  /** Resolves after the first complete pass; rejects after `timeoutMs`. */
   initialized(timeoutMs = 60_000): Promise<void> {
     if (this.#complete) return Promise.resolve();
     return new Promise((resolve, reject) => {

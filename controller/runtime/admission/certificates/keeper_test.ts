@@ -3,7 +3,7 @@ import { nullLog } from "../../../../kube/index.ts";
 import { testClock } from "../../../../testkit/kube/fake_clock.ts";
 import type { ClusterTrust } from "../cluster_trust.ts";
 import type { CertificateSet } from "./certificate_set.ts";
-import { createCertificateKeeper } from "./keeper.ts";
+import { CertificateKeeper } from "./keeper.ts";
 
 const set = (ca: string, cert = `${ca}-cert`): CertificateSet => ({
   caCert: ca,
@@ -27,7 +27,7 @@ function replica({ leads }: { leads: boolean }) {
     trusts: async (caCert) => state.trusted.includes(caCert),
     check: () => Promise.reject(new Error("not external")),
   };
-  const keeper = createCertificateKeeper({
+  const keeper = new CertificateKeeper({
     store: { ensure: async () => state.stored },
     trust,
     leads: () => leads,
