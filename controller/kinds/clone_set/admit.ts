@@ -5,17 +5,11 @@ import {
   defaultCloneSet,
   type FoundPod,
   newPodsToDelete,
-  type TemplateDefaulting,
   validateCloneSet,
 } from "../../../crds/index.ts";
 import { ignoreNotFound, messageOf, podResource, type ReadingClient } from "../../../kube/index.ts";
-import { protectReplicas } from "../../runtime/admission/deletion_protection.ts";
-import {
-  type AdmissionHandler,
-  type AdmissionResponse,
-  allowed,
-  denied,
-} from "../../runtime/admission/request.ts";
+import { withProtectedReplicas } from "../../runtime/admission/deletion_protection.ts";
+import { type AdmissionHandler, type AdmissionResponse, denied } from "../../runtime/admission/request.ts";
 import {
   defaultingHandler,
   refusedFor,
@@ -23,46 +17,35 @@ import {
   typedHandler,
 } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
+import type { ControllerOptions } from "../../runtime/options.ts";
 
-export interface CloneSetAdmissionOptions extends TemplateDefaulting {
-  /** Gate ResourcesDeletionProtection. */
-  deletionProtection: boolean;
-  /** Flag --allow-privileged. */
-  allowPrivileged: boolean;
-  /** Undefined when there is no such pod; rejects when that cannot be found out. */
-  lookupPod(namespace: string, name: string): Promise<FoundPod | undefined>;
-}
+type ValidationDeps = Pick<WebhookDeps, "client" | "options" | "allowPrivileged">;
 
 /** The handler of `/mutate-apps-kruise-io-cloneset`. */
-export function mutateCloneSet(options: CloneSetAdmissionOptions): AdmissionHandler {
-  const { templateDefaults, hostNetworkPorts } = options;
-  return defaultingHandler(cloneSet.read, (object, old) =>
-    defaultCloneSet(object, { templateDefaults, hostNetworkPorts, old }),
-  );
+export function mutateCloneSet(options: ControllerOptions): AdmissionHandler {
+  const defaulting = templateDefaulting(options);
+  return defaultingHandler(cloneSet.read, (object, old) => defaultCloneSet(object, { ...defaulting, old }));
 }
 
 /** The handler of `/validate-apps-kruise-io-cloneset`. */
-export function validateCloneSetRequest(options: CloneSetAdmissionOptions): AdmissionHandler {
+export function validateCloneSetRequest(deps: ValidationDeps): AdmissionHandler {
   const written = typedHandler(cloneSet.read, (next, old, { namespace }) =>
-    validate(namespace, next, old, options),
+    validate(namespace, next, old, deps),
   );
-  return (request) => {
-    if (request.operation !== "DELETE") return written(request);
-    return options.deletionProtection ? protectReplicas(request) : allowed;
-  };
+  return withProtectedReplicas(deps.options.gates, written);
 }
 
 async function validate(
   namespace: string,
   next: DecodedCloneSet,
   old: DecodedCloneSet | undefined,
-  options: CloneSetAdmissionOptions,
+  { client, allowPrivileged }: ValidationDeps,
 ): Promise<AdmissionResponse> {
   const pods = new Map<string, FoundPod>();
   const problems: string[] = [];
   for (const name of newPodsToDelete(next, old)) {
     try {
-      const pod = await options.lookupPod(namespace, name);
+      const pod = await lookupPod(client, namespace, name);
       if (pod !== undefined) pods.set(name, pod);
     } catch (error) {
       problems.push(`find pod ${name} failed: ${messageOf(error)}`);
@@ -70,27 +53,18 @@ async function validate(
   }
   if (problems.length > 0)
     return denied(422, `spec.scaleStrategy.podsToDelete: Internal error: ${problems.join("; ")}`);
-  const { allowPrivileged } = options;
   return refusedFor(validateCloneSet(next, old, { allowPrivileged, findPod: (name) => pods.get(name) }), 422);
 }
 
 export const cloneSetWebhooks: readonly Webhook[] = [
-  kindWebhook("mutating", cloneSet, { handler: (deps) => mutateCloneSet(optionsOf(deps)) }),
+  kindWebhook("mutating", cloneSet, { handler: ({ options }) => mutateCloneSet(options) }),
   kindWebhook("validating", cloneSet, {
     operations: ["CREATE", "UPDATE", "DELETE"],
-    handler: (deps) => deps.reported("CloneSet", validateCloneSetRequest(optionsOf(deps))),
+    handler: (deps) => deps.reported("CloneSet", validateCloneSetRequest(deps)),
   }),
 ];
 
-function optionsOf({ client, options, allowPrivileged }: WebhookDeps): CloneSetAdmissionOptions {
-  return {
-    ...templateDefaulting(options),
-    deletionProtection: options.gates.ResourcesDeletionProtection,
-    allowPrivileged,
-    lookupPod: (namespace, name) => lookupPod(client, namespace, name),
-  };
-}
-
+/** Undefined when there is no such pod; rejects when that cannot be found out. */
 async function lookupPod(
   client: ReadingClient,
   namespace: string,

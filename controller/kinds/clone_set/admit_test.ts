@@ -1,16 +1,19 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { withFaults } from "../../../testkit/kube/fake_faults.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import type { AdmissionRequest } from "../../runtime/admission/request.ts";
-import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./admit.ts";
+import { parseFeatureGates } from "../../runtime/feature_gates.ts";
+import { controllerOptions } from "../../runtime/options.ts";
+import { mutateCloneSet, validateCloneSetRequest } from "./admit.ts";
 
-const options: CloneSetAdmissionOptions = {
-  templateDefaults: true,
-  hostNetworkPorts: false,
-  deletionProtection: false,
-  allowPrivileged: true,
-  lookupPod: async () => undefined,
-};
+function depsWith(gates: string, { client } = fakeServer()) {
+  return { client, allowPrivileged: true, options: controllerOptions({ gates: parseFeatureGates(gates) }) };
+}
+
+const deps = depsWith("ResourcesDeletionProtection=false");
+const { options } = deps;
 
 function cloneSet(spec: JsonObject = {}, changes: JsonObject = {}): JsonObject {
   const template = {
@@ -39,7 +42,7 @@ t.test("the patch brings the defaults, and none is needed the second time", asyn
   const object = await defaulted(cloneSet());
   t.match(object, { spec: { replicas: 1, updateStrategy: { type: "ReCreate", maxUnavailable: "20%" } } });
   t.strictSame(await mutateCloneSet(options)(request(object)), { allowed: true });
-  t.strictSame(await validateCloneSetRequest(options)(request(object)), { allowed: true });
+  t.strictSame(await validateCloneSetRequest(deps)(request(object)), { allowed: true });
 });
 
 t.test("a template that an update does not change is not touched", async (t) => {
@@ -51,7 +54,7 @@ t.test("a template that an update does not change is not touched", async (t) => 
 });
 
 t.test("mistakes of type are 400, other versions too", async (t) => {
-  for (const handler of [mutateCloneSet(options), validateCloneSetRequest(options)]) {
+  for (const handler of [mutateCloneSet(options), validateCloneSetRequest(deps)]) {
     t.match(await handler(request(cloneSet({ replicas: "three" }))), {
       allowed: false,
       code: 400,
@@ -74,11 +77,11 @@ t.test("mistakes of type are 400, other versions too", async (t) => {
 t.test("a malformed stored object can be put right", async (t) => {
   const oldObject = cloneSet({ replicas: "three" });
   const update = request(await defaulted(cloneSet()), { operation: "UPDATE", oldObject });
-  t.strictSame(await validateCloneSetRequest(options)(update), { allowed: true });
+  t.strictSame(await validateCloneSetRequest(deps)(update), { allowed: true });
 });
 
 t.test("errors of fields are 422, all of them", async (t) => {
-  const answer = await validateCloneSetRequest(options)(
+  const answer = await validateCloneSetRequest(deps)(
     request(await defaulted(cloneSet({ replicas: -1, selector: {} }))),
   );
   t.match(answer, { allowed: false, code: 422, message: /^\[spec\.replicas: .*, spec\.selector: .*\]$/ });
@@ -86,26 +89,24 @@ t.test("errors of fields are 422, all of them", async (t) => {
 
 t.test("named pods are looked up; a lookup that fails refuses", async (t) => {
   const object = await defaulted(cloneSet({ scaleStrategy: { podsToDelete: ["x"] } }));
-  t.match(await validateCloneSetRequest(options)(request(object)), {
+  t.match(await validateCloneSetRequest(deps)(request(object)), {
     code: 422,
     message: /find pod x failed: Pod "x" not found/,
   });
-  const asked: string[] = [];
-  const lookupPod = async (namespace: string, name: string) => {
-    asked.push(`${namespace}/${name}`);
-    return { ownerUid: "1", terminating: false };
-  };
-  t.strictSame(await validateCloneSetRequest({ ...options, lookupPod })(request(object)), { allowed: true });
-  t.strictSame(asked, ["default/x"]);
-  const lonely = async () => ({ ownerUid: undefined, terminating: false });
-  t.match(await validateCloneSetRequest({ ...options, lookupPod: lonely })(request(object)), {
+  const owner = { apiVersion: "apps.kruise.io/v1alpha1", kind: "CloneSet", name: "sample", uid: "1" };
+  const [owned, lonely] = [fakeServer(), fakeServer()];
+  const pod = (metadata: JsonObject) => ({ metadata: { name: "x", namespace: "default", ...metadata } });
+  owned.put("pods", pod({ ownerReferences: [{ ...owner, controller: true }] }));
+  t.strictSame(await validateCloneSetRequest(depsWith("", owned))(request(object)), { allowed: true });
+  t.strictSame(owned.calls, ["get pods default/x"]);
+  lonely.put("pods", pod({}));
+  t.match(await validateCloneSetRequest(depsWith("", lonely))(request(object)), {
     code: 422,
     message: /find pod x owner is not this CloneSet/,
   });
-  const failing = validateCloneSetRequest({
-    ...options,
-    lookupPod: () => Promise.reject(new Error("no connection")),
-  });
+  const before = () => Promise.reject(new Error("no connection"));
+  const client = withFaults(owned.client, { get: () => ({ before }) });
+  const failing = validateCloneSetRequest({ ...deps, client });
   t.match(await failing(request(object)), { code: 422, message: /find pod x failed: no connection/ });
 });
 
@@ -118,8 +119,8 @@ t.test("deletion protection", async (t) => {
         { metadata: { name: "sample", labels: { "policy.kruise.io/delete-protection": policy } } },
       ),
     });
-  const on = validateCloneSetRequest({ ...options, deletionProtection: true });
-  const off = validateCloneSetRequest(options);
+  const on = validateCloneSetRequest(depsWith("ResourcesDeletionProtection=true"));
+  const off = validateCloneSetRequest(deps);
   const words = "forbidden by ResourcesProtectionDeletion for policy.kruise.io/delete-protection=";
   t.strictSame(await off(protectedBy("Always", 1)), { allowed: true });
   t.strictSame(await on(protectedBy("Always", 0)), { allowed: false, code: 403, message: `${words}Always` });
@@ -135,14 +136,14 @@ t.test("deletion protection", async (t) => {
 t.test(
   "a template without its defaults is whole: with gate TemplateNoDefaults, and where it was stored so",
   async (t) => {
-    const plain = { ...options, templateDefaults: false };
+    const plain = depsWith("TemplateNoDefaults=true");
     const object = await defaulted(cloneSet());
     Object(object["spec"]).template = Object(cloneSet()["spec"]).template;
-    const answer = await mutateCloneSet(plain)(request(cloneSet()));
+    const answer = await mutateCloneSet(plain.options)(request(cloneSet()));
     const patched = answer.allowed && answer.patch ? applyJsonPatch(cloneSet(), [...answer.patch]) : {};
     t.strictSame(Object(patched["spec"]).template, Object(cloneSet()["spec"]).template);
     t.strictSame(await validateCloneSetRequest(plain)(request(patched)), { allowed: true });
     const update = { operation: "UPDATE" as const, oldObject: object };
-    t.strictSame(await validateCloneSetRequest(options)(request(object, update)), { allowed: true });
+    t.strictSame(await validateCloneSetRequest(deps)(request(object, update)), { allowed: true });
   },
 );

@@ -5,12 +5,11 @@ import {
   type FoundStorageClass,
   statefulSet,
   storageClassNames,
-  type TemplateDefaulting,
   validateStatefulSet,
 } from "../../../crds/index.ts";
 import { lookupStorageClass } from "../../native/storage_classes.ts";
-import { protectReplicas } from "../../runtime/admission/deletion_protection.ts";
-import { type AdmissionHandler, type AdmissionResponse, allowed } from "../../runtime/admission/request.ts";
+import { withProtectedReplicas } from "../../runtime/admission/deletion_protection.ts";
+import type { AdmissionHandler, AdmissionResponse } from "../../runtime/admission/request.ts";
 import {
   defaultingHandler,
   refusedFor,
@@ -18,47 +17,40 @@ import {
   typedHandler,
 } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
+import type { ControllerOptions } from "../../runtime/options.ts";
 
-export interface StatefulSetAdmissionOptions extends TemplateDefaulting {
-  /** Gate ResourcesDeletionProtection. */
-  deletionProtection: boolean;
-  /** Gate StatefulSetAutoDeletePVC. */
-  deletesClaims: boolean;
-  /** Gate StatefulSetAutoResizePVCGate. */
-  resizesClaims: boolean;
-  /** A class by name, the newest default class for undefined; undefined when there is none. */
-  lookupStorageClass(name: string | undefined): Promise<FoundStorageClass | undefined>;
-}
+type ValidationDeps = Pick<WebhookDeps, "client" | "options">;
 
 /** The handler of `/mutate-apps-kruise-io-statefulset`. */
-export function mutateStatefulSet(options: StatefulSetAdmissionOptions): AdmissionHandler {
-  const { templateDefaults, hostNetworkPorts, deletesClaims, resizesClaims } = options;
+export function mutateStatefulSet(options: ControllerOptions): AdmissionHandler {
+  const defaulting = {
+    ...templateDefaulting(options),
+    deletesClaims: options.gates.StatefulSetAutoDeletePVC,
+    resizesClaims: options.gates.StatefulSetAutoResizePVCGate,
+  };
   return defaultingHandler(statefulSet.read, (object, old) =>
-    defaultStatefulSet(object, { templateDefaults, hostNetworkPorts, deletesClaims, resizesClaims, old }),
+    defaultStatefulSet(object, { ...defaulting, old }),
   );
 }
 
 /** The handler of `/validate-apps-kruise-io-statefulset`. */
-export function validateStatefulSetRequest(options: StatefulSetAdmissionOptions): AdmissionHandler {
-  const written = typedHandler(statefulSet.read, (next, old) => validate(next, old, options));
-  return (request) => {
-    if (request.operation !== "DELETE") return written(request);
-    return options.deletionProtection ? protectReplicas(request) : allowed;
-  };
+export function validateStatefulSetRequest(deps: ValidationDeps): AdmissionHandler {
+  const written = typedHandler(statefulSet.read, (next, old) => validate(next, old, deps));
+  return withProtectedReplicas(deps.options.gates, written);
 }
 
 async function validate(
   next: DecodedStatefulSet,
   old: DecodedStatefulSet | undefined,
-  options: StatefulSetAdmissionOptions,
+  { client, options }: ValidationDeps,
 ): Promise<AdmissionResponse> {
+  const resizesClaims = options.gates.StatefulSetAutoResizePVCGate;
   const classes = new Map<string | undefined, FoundStorageClass | undefined>();
-  if (options.resizesClaims && old?.version === "v1beta1" && next.version === "v1beta1") {
+  if (resizesClaims && old?.version === "v1beta1" && next.version === "v1beta1") {
     for (const name of storageClassNames(next.object.spec)) {
-      if (!classes.has(name)) classes.set(name, await options.lookupStorageClass(name));
+      if (!classes.has(name)) classes.set(name, await lookupStorageClass(client, name));
     }
   }
-  const { resizesClaims } = options;
   return refusedFor(
     validateStatefulSet(next, old, { resizesClaims, storageClasses: (name) => classes.get(name) }),
     422,
@@ -68,22 +60,11 @@ async function validate(
 export const statefulSetWebhooks: readonly Webhook[] = [
   kindWebhook("mutating", statefulSet, {
     earlierVersions: ["v1alpha1", "v1beta1"],
-    handler: (deps) => mutateStatefulSet(optionsOf(deps)),
+    handler: ({ options }) => mutateStatefulSet(options),
   }),
   kindWebhook("validating", statefulSet, {
     earlierVersions: ["v1alpha1", "v1beta1"],
     operations: ["CREATE", "UPDATE", "DELETE"],
-    handler: (deps) => deps.reported("StatefulSet", validateStatefulSetRequest(optionsOf(deps))),
+    handler: (deps) => deps.reported("StatefulSet", validateStatefulSetRequest(deps)),
   }),
 ];
-
-function optionsOf({ client, options }: WebhookDeps): StatefulSetAdmissionOptions {
-  const { gates } = options;
-  return {
-    ...templateDefaulting(options),
-    deletionProtection: gates.ResourcesDeletionProtection,
-    deletesClaims: gates.StatefulSetAutoDeletePVC,
-    resizesClaims: gates.StatefulSetAutoResizePVCGate,
-    lookupStorageClass: (name) => lookupStorageClass(client, name),
-  };
-}

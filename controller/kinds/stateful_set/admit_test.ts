@@ -1,18 +1,18 @@
 import t from "tap";
 import { applyJsonPatch, isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../../runtime/admission/request.ts";
-import { mutateStatefulSet, type StatefulSetAdmissionOptions, validateStatefulSetRequest } from "./admit.ts";
+import { parseFeatureGates } from "../../runtime/feature_gates.ts";
+import { controllerOptions } from "../../runtime/options.ts";
+import { mutateStatefulSet, validateStatefulSetRequest } from "./admit.ts";
 
-const options: StatefulSetAdmissionOptions = {
-  templateDefaults: true,
-  hostNetworkPorts: false,
-  deletionProtection: true,
-  deletesClaims: true,
-  resizesClaims: true,
-  lookupStorageClass: async (name) =>
-    name === "none" ? undefined : { name: name ?? "default", allowVolumeExpansion: name !== "fixed" },
-};
+const gates = ["ResourcesDeletionProtection", "StatefulSetAutoDeletePVC", "StatefulSetAutoResizePVCGate"];
+const options = controllerOptions({ gates: parseFeatureGates(gates.map((gate) => `${gate}=true`).join()) });
+const server = fakeServer();
+for (const [name, allowVolumeExpansion] of Object.entries({ wide: true, fixed: false }))
+  server.put("storageclasses.storage.k8s.io", { metadata: { name }, allowVolumeExpansion });
+const deps = { client: server.client, options };
 
 function set(spec: object = {}, version = "v1beta1"): JsonObject {
   return {
@@ -43,7 +43,7 @@ async function defaulted(object: JsonObject): Promise<JsonObject> {
 
 async function answer(object: JsonObject, old?: JsonObject): Promise<AdmissionResponse> {
   const before = old === undefined ? undefined : await defaulted(old);
-  return validateStatefulSetRequest(options)(request(await defaulted(object), before));
+  return validateStatefulSetRequest(deps)(request(await defaulted(object), before));
 }
 
 async function words(spec: object, oldSpec?: object): Promise<string> {
@@ -174,7 +174,7 @@ t.test("protected sets are not deleted", async (t) => {
     ...set({ replicas }),
     metadata: { name: "web", labels: { "policy.kruise.io/delete-protection": policy } },
   });
-  const remove = (old: JsonObject) => validateStatefulSetRequest(options)(request(undefined, old));
+  const remove = (old: JsonObject) => validateStatefulSetRequest(deps)(request(undefined, old));
   t.match(await remove(labelled("Always", 0)), { allowed: false, code: 403 });
   t.match(await remove(labelled("Cascading", 2)), {
     message:
@@ -184,7 +184,7 @@ t.test("protected sets are not deleted", async (t) => {
 });
 
 t.test("mistakes of type are reported, not thrown", async (t) => {
-  const response = await validateStatefulSetRequest(options)(request(set({ replicas: "three" })));
+  const response = await validateStatefulSetRequest(deps)(request(set({ replicas: "three" })));
   t.match(response, { allowed: false, code: 400, message: /spec.replicas/ });
 });
 

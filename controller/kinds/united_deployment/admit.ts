@@ -1,7 +1,6 @@
 /** Admission of UnitedDeployments, both versions, whose specs are the same. Spec: uniteddeployment 6. */
 import { defaultUnitedDeployment, unitedDeployment, validateUnitedDeployment } from "../../../crds/index.ts";
-import { protectReplicas } from "../../runtime/admission/deletion_protection.ts";
-import { allowed } from "../../runtime/admission/request.ts";
+import { withProtectedReplicas } from "../../runtime/admission/deletion_protection.ts";
 import {
   defaultingHandler,
   refusedFor,
@@ -23,10 +22,7 @@ export const unitedDeploymentWebhooks: readonly Webhook[] = [
       const written = typedHandler(unitedDeployment.read, ({ object }, old) =>
         refusedFor(validateUnitedDeployment(object, old?.object), 422),
       );
-      return reported("UnitedDeployment", (request) => {
-        if (request.operation !== "DELETE") return written(request);
-        return options.gates.ResourcesDeletionProtection ? protectReplicas(request) : allowed;
-      });
+      return reported("UnitedDeployment", withProtectedReplicas(options.gates, written));
     },
   }),
 ];

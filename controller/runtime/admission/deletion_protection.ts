@@ -2,6 +2,7 @@
 import { type JsonObject, own } from "../../../kube/core/index.ts";
 import { messageOf } from "../../../kube/index.ts";
 import { objectAt, objectsAt } from "../../native/json_fields.ts";
+import type { FeatureGates } from "../feature_gates.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -37,6 +38,14 @@ export function protectReplicas(request: AdmissionRequest): AdmissionResponse {
   if (policy !== "Cascading") return protectAlways(request);
   const replicas = objectAt(request.oldObject ?? {}, "spec")["replicas"];
   return typeof replicas === "number" && replicas > 0 ? cascading(`replicas ${replicas}>0`) : allowed;
+}
+
+/** The handler of a workload: deletions are protected where gate ResourcesDeletionProtection is on; `written` answers the rest. */
+export function withProtectedReplicas(gates: FeatureGates, written: AdmissionHandler): AdmissionHandler {
+  return (request) => {
+    if (request.operation !== "DELETE") return written(request);
+    return gates.ResourcesDeletionProtection ? protectReplicas(request) : allowed;
+  };
 }
 
 /** Refuses the deletion of an object labelled `Always`; `Cascading` means nothing for it. */
