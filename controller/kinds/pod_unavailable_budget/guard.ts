@@ -1,19 +1,9 @@
 /** Asks the budget of a pod before an operation, and spends from it. Spec: protection A4, rules 11 to 19. */
 import type { PodUnavailableBudget } from "../../../crds/index.ts";
-import {
-  type Clock,
-  type EventRecorder,
-  isKubeError,
-  messageOf,
-  type Pod,
-  type Random,
-  type ReadingClient,
-  type Writer,
-} from "../../../kube/index.ts";
-import type { OwnerScope } from "../../plan/owners.ts";
+import { type EventRecorder, isKubeError, messageOf, type Pod } from "../../../kube/index.ts";
 import { podUnavailableBudgetResource } from "../../plan/resources.ts";
 import { isDryRun, operationOf, type PodOperation, podOf } from "../../pod_webhook/pod_operation.ts";
-import type { Refusal } from "../../runtime/admission/refusals.ts";
+import type { PodGuardDeps } from "../../runtime/admission/pod_admission.ts";
 import {
   type AdmissionHandler,
   type AdmissionResponse,
@@ -23,34 +13,20 @@ import {
 import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
 import { spend } from "./spend.ts";
 
-export interface BudgetGuardOptions {
-  client: ReadingClient;
-  writesFor(owner: OwnerScope): Writer;
-  clock: Clock;
-  random: Random;
-  /** Source `pub-controller`. */
-  recorder: EventRecorder;
-  refused(refusal: Refusal): void;
-  /** Gate PodUnavailableBudgetDeleteGate. */
-  deletions: boolean;
-  /** Gate PodUnavailableBudgetUpdateGate. */
-  updates: boolean;
-  /** Gate InPlacePodVerticalScaling. */
-  resizeApart: boolean;
-}
-
 const ATTEMPTS = 4;
 const RETRY_MS = 500;
 
 export type Decision = { allowed: true } | { allowed: false; message: string };
 
 export class BudgetGuard {
-  readonly #options: BudgetGuardOptions;
+  readonly #deps: PodGuardDeps;
+  readonly #recorder: EventRecorder;
   /** The last attempt for each budget, by UID: attempts of one process do not race each other. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
-  constructor(options: BudgetGuardOptions) {
-    this.#options = options;
+  constructor(deps: PodGuardDeps) {
+    this.#deps = deps;
+    this.#recorder = deps.recorderOf("pub-controller");
   }
 
   /** Whether the operation may go on; spends one unit unless `dryRun`. Throws KubeError. */
@@ -74,11 +50,12 @@ export class BudgetGuard {
   }
 
   async #attempts(name: string, pod: Pod, operation: PodOperation, dryRun: boolean): Promise<Decision> {
-    const { clock, random } = this.#options;
+    const { clock, random, options } = this.#deps;
+    const resizeApart = options.gates.InPlacePodVerticalScaling;
     for (let attempt = 1; ; attempt++) {
       const budget = await this.#current(pod.namespace, name);
       if (budget === undefined) return { allowed: true };
-      const spending = spend(budget, pod, operation, clock.now(), this.#options);
+      const spending = spend(budget, pod, operation, clock.now(), { resizeApart });
       if (!spending.allowed) return spending;
       if (spending.status === undefined || dryRun) return { allowed: true };
       try {
@@ -95,7 +72,7 @@ export class BudgetGuard {
 
   /** Undefined when there is none. One that was never looked at, or not since it changed, is waited for a moment. */
   async #current(namespace: string, name: string): Promise<PodUnavailableBudget | undefined> {
-    const { client, clock } = this.#options;
+    const { client, clock } = this.#deps;
     for (let attempt = 1; ; attempt++) {
       try {
         const budget = await client.get(podUnavailableBudgetResource, { namespace, name });
@@ -110,33 +87,35 @@ export class BudgetGuard {
   }
 
   async #write({ metadata }: PodUnavailableBudget, status: object): Promise<void> {
-    const { writesFor } = this.#options;
     const { namespace = "", name = "", uid, resourceVersion } = metadata;
     const patch = { type: "merge", body: { metadata: { uid, resourceVersion }, status } } as const;
     const options = { subresource: "status" };
-    await writesFor({ namespace }).patch(podUnavailableBudgetResource, { namespace, name }, patch, options);
+    const writer = this.#deps.writesFor({ namespace });
+    await writer.patch(podUnavailableBudgetResource, { namespace, name }, patch, options);
   }
 
   #report(pod: Pod, userName: string): void {
-    const { recorder, refused } = this.#options;
     const { namespace, name, uid, resourceVersion, controller } = pod;
     const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid, resourceVersion };
-    recorder.event(target, "Warning", "PubPreventPodDeletion", "openkruise pub prevents pod deletion");
+    this.#recorder.event(target, "Warning", "PubPreventPodDeletion", "openkruise pub prevents pod deletion");
     const counted = { kind: controller?.kind ?? "unknown", name: controller?.name ?? name };
-    refused({ event: "PodUnavailableBudget", kind: "Pod", namespace, name, userName, counted });
+    this.#deps.refused({ event: "PodUnavailableBudget", kind: "Pod", namespace, name, userName, counted });
   }
 }
 
 /** The handler of `/validate-pod`. */
-export function guardPods(guard: BudgetGuard, options: BudgetGuardOptions): AdmissionHandler {
+export function guardPods(deps: PodGuardDeps): AdmissionHandler {
+  const guard = new BudgetGuard(deps);
+  const { gates } = deps.options;
   return async (request) => {
     const operation = operationOf(request);
     if (operation === undefined) return allowed;
     const isDeletion = operation === "DELETE" || operation === "EVICT";
-    if (!(isDeletion ? options.deletions : options.updates)) return allowed;
+    if (!gates[isDeletion ? "PodUnavailableBudgetDeleteGate" : "PodUnavailableBudgetUpdateGate"])
+      return allowed;
     let decision: Decision;
     try {
-      const pod = await podOf(request, operation, options.client);
+      const pod = await podOf(request, operation, deps.client);
       decision = await guard.ask(pod, operation, request.userName, isDryRun(request));
     } catch (error) {
       return denied(400, messageOf(error));

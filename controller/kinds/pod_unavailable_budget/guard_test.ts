@@ -7,6 +7,7 @@ import { withFaults } from "../../../testkit/kube/fake_faults.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { writersOf } from "../../plan/owners.ts";
 import type { Refusal } from "../../runtime/admission/refusals.ts";
+import { controllerOptions } from "../../runtime/options.ts";
 import { BudgetGuard } from "./guard.ts";
 
 const plural = "podunavailablebudgets.policy.kruise.io";
@@ -47,13 +48,12 @@ function setup(allowed: number, wrap: (client: Client) => Client = (client) => c
     writesFor: writersOf(client),
     clock,
     random: seededRandom(1),
-    recorder: {
-      event: (target, type, reason, message) => events.push(`${target.name} ${type} ${reason}: ${message}`),
-    },
+    options: controllerOptions(),
+    recorderOf: (controller) => ({
+      event: (target, type, reason, message) =>
+        events.push(`${controller}: ${target.name} ${type} ${reason}: ${message}`),
+    }),
     refused: (refusal) => refused.push(refusal),
-    deletions: true,
-    updates: true,
-    resizeApart: false,
   });
   const status = (): JsonObject => Object(server.object(plural, "default/three"))["status"];
   return { server, clock, guard, refused, events, status };
@@ -65,7 +65,7 @@ t.test("of two deletions at the same time one passes", async (t) => {
   const [a, b] = await Promise.all([ask("a"), ask("b")]);
   t.match([a, b], [{ allowed: true }, { allowed: false, message: /pub unavailable allowed is negative$/ }]);
   t.match(status(), { unavailableAllowed: 0, disruptedPods: { a: "2026-01-01T00:00:00Z" } });
-  t.same(events, ["b Warning PubPreventPodDeletion: openkruise pub prevents pod deletion"]);
+  t.same(events, ["pub-controller: b Warning PubPreventPodDeletion: openkruise pub prevents pod deletion"]);
   t.match(refused, [
     {
       event: "PodUnavailableBudget",

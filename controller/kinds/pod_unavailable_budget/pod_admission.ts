@@ -11,7 +11,7 @@ import type {
 } from "../../runtime/admission/pod_admission.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import { budgetsAreOn } from "./gates.ts";
-import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
+import { BudgetGuard, guardPods } from "./guard.ts";
 import { addRelatedBudget, type RelatedBudgetOptions } from "./pod_step.ts";
 
 export const budgetPodAdmission: PodAdmission = {
@@ -26,10 +26,9 @@ export const budgetPodAdmission: PodAdmission = {
   start: (deps) => {
     if (!budgetsAreOn(deps.options.gates)) return {};
     const budgets = relatedBudgets(deps);
-    const options = guardOptions(deps);
     return {
       mutation: () => (draft) => addRelatedBudget(draft, budgets),
-      guard: guardPods(new BudgetGuard(options), options),
+      guard: guardPods(deps),
     };
   },
 };
@@ -37,24 +36,8 @@ export const budgetPodAdmission: PodAdmission = {
 /** Spec protection, rule 22: as `kruise-manager`, for real. */
 export function budgetDisruptionGuard(deps: PodGuardDeps): DisruptionGuard | undefined {
   if (!deps.options.gates.PodUnavailableBudgetUpdateGate) return undefined;
-  const guard = new BudgetGuard(guardOptions(deps));
+  const guard = new BudgetGuard(deps);
   return async (pod) => (await guard.ask(pod, "UPDATE", "kruise-manager", false)).allowed;
-}
-
-function guardOptions(deps: PodGuardDeps): BudgetGuardOptions {
-  const { client, writesFor, clock, random, recorderOf, refused, options } = deps;
-  const { gates } = options;
-  return {
-    client,
-    writesFor,
-    clock,
-    random,
-    recorder: recorderOf("pub-controller"),
-    refused,
-    deletions: gates.PodUnavailableBudgetDeleteGate,
-    updates: gates.PodUnavailableBudgetUpdateGate,
-    resizeApart: gates.InPlacePodVerticalScaling,
-  };
 }
 
 function relatedBudgets({ client, informers }: PodAdmissionDeps): RelatedBudgetOptions {
