@@ -1,6 +1,6 @@
 /** A new pod of a BroadcastJob. Spec: jobs B4, rule 2. */
-import { broadcastJobNameLabel, broadcastJobUidLabel, type PodTemplate } from "../../../crds/index.ts";
-import { acceptedPod, freeName, ownerReference } from "../../rollout/pods/pod_manifest.ts";
+import { broadcastJobNameLabel, broadcastJobUidLabel } from "../../../crds/index.ts";
+import { acceptedPod, freeName, ownerReference, pinnedTo } from "../../rollout/pods/pod_manifest.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import type { BroadcastJobState } from "./state.ts";
 
@@ -29,7 +29,9 @@ export function createPod(state: BroadcastJobState, node: string, names: Set<str
     ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
     ownerReferences: [ownerReference("BroadcastJob", jobName, uid)],
   };
-  const spec = options.assignByScheduler ? pinned(template.spec, node) : { ...template.spec, nodeName: node };
+  const spec = options.assignByScheduler
+    ? { ...template.spec, affinity: pinnedTo(node, template.spec.affinity) }
+    : { ...template.spec, nodeName: node };
   return {
     type: "create pod",
     name,
@@ -38,20 +40,5 @@ export function createPod(state: BroadcastJobState, node: string, names: Set<str
     claims: [],
     succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
     failed: { reason: "FailedCreate", message: "Error creating" },
-  };
-}
-
-/** Required node affinity gives way to the one node; what is preferred stays. */
-function pinned(spec: PodTemplate["spec"], node: string): PodTemplate["spec"] {
-  const terms = [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }];
-  return {
-    ...spec,
-    affinity: {
-      ...spec.affinity,
-      nodeAffinity: {
-        ...spec.affinity?.nodeAffinity,
-        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
-      },
-    },
   };
 }

@@ -2,6 +2,7 @@
 import { goQuote, isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
 import type { Random } from "../../../kube/index.ts";
 import { objectAt, objectsAt } from "../../native/json_fields.ts";
+import { randomId } from "../../rollout/pods/pod_manifest.ts";
 import { type PodDraft, writableList, writableObject } from "../../runtime/admission/pod_draft.ts";
 
 const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
@@ -58,7 +59,6 @@ function parsePriority(value: unknown): number {
   return priority + 0;
 }
 
-const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 const longestBase = 58;
 
 /** The ConfigMap is named after the pod, so the pod must have its name now and not only in the API server. */
@@ -66,10 +66,7 @@ function ensureName(metadata: JsonObject, random: Random): string {
   const { name, generateName } = metadata;
   if (typeof name === "string" && name !== "") return name;
   if (typeof generateName !== "string" || generateName === "") return "";
-  let generated = generateName.slice(0, longestBase);
-  for (let index = 0; index < 5; index++) {
-    generated += suffixAlphabet[Math.floor(random() * suffixAlphabet.length)] ?? "b";
-  }
+  const generated = generateName.slice(0, longestBase) + randomId(random);
   metadata["name"] = generated;
   return generated;
 }

@@ -1,7 +1,13 @@
 /** A new pod of a DaemonSet. Spec: daemonset 4.1 rule 3, 4.2 rules 6 to 11. */
-import type { Affinity, PodTemplate } from "../../../crds/index.ts";
+import type { PodTemplate } from "../../../crds/index.ts";
 import { daemonTolerations } from "../../../kube/core/index.ts";
-import { acceptedPod, freeName, ownerReference, withGates } from "../../rollout/pods/pod_manifest.ts";
+import {
+  acceptedPod,
+  freeName,
+  ownerReference,
+  pinnedTo,
+  withGates,
+} from "../../rollout/pods/pod_manifest.ts";
 import { IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import type { DaemonSetState } from "./state.ts";
@@ -51,17 +57,4 @@ function specFor(state: DaemonSetState, template: PodTemplate["spec"], node: str
   return state.options.assignByScheduler
     ? { ...spec, affinity: pinnedTo(node, template.affinity) }
     : { ...spec, nodeName: node, schedulerName: "kubernetes.io/daemonset-controller" };
-}
-
-/** The node is chosen: what the template requires of nodes has been matched; what it prefers is kept. */
-function pinnedTo(node: string, affinity: Affinity | undefined): Affinity {
-  return {
-    ...affinity,
-    nodeAffinity: {
-      ...affinity?.nodeAffinity,
-      requiredDuringSchedulingIgnoredDuringExecution: {
-        nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }],
-      },
-    },
-  };
 }

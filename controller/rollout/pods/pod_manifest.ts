@@ -1,6 +1,12 @@
 /** New pods and their claims from a template. Spec: cloneset 4.3. */
 
-import { apiVersionOf, kinds, type PersistentVolumeClaim, type PodTemplate } from "../../../crds/index.ts";
+import {
+  type Affinity,
+  apiVersionOf,
+  kinds,
+  type PersistentVolumeClaim,
+  type PodTemplate,
+} from "../../../crds/index.ts";
 import type { ObjectMeta, OwnerReference } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
 import type { ObjectBody } from "../../plan/effects.ts";
@@ -44,6 +50,19 @@ export function withClaimVolumes(
       ...volumes,
       ...claims.map(({ volume, claim }) => ({ name: volume, persistentVolumeClaim: { claimName: claim } })),
     ],
+  };
+}
+
+/** The node is chosen: what the template requires of nodes has been matched; what it prefers is kept. */
+export function pinnedTo(node: string, affinity: Affinity | undefined): Affinity {
+  return {
+    ...affinity,
+    nodeAffinity: {
+      ...affinity?.nodeAffinity,
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }],
+      },
+    },
   };
 }
 
