@@ -2,7 +2,9 @@
 import { type CloneSet, excludePreparingDeleteLabel } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import type { ChangeOptions } from "../../rollout/in_place/change.ts";
 import { isLean } from "../../rollout/in_place/lean.ts";
+import type { InPlaceOptions } from "../../rollout/in_place/update.ts";
 import type { Lifecycle } from "../../rollout/lifecycle/lifecycle.ts";
 import { type LifecycleState, lifecycleState } from "../../rollout/lifecycle/lifecycle.ts";
 import type { PriorityStrategy, ScatterStrategy } from "../../rollout/order/order.ts";
@@ -17,15 +19,11 @@ export const REVISION_LABEL = "controller-revision-hash";
 export const TEMPLATE_HASH = "pod-template-hash";
 
 /** Everything that is not in the object: gates and flags, resolved once. */
-export interface CloneSetOptions {
+export interface CloneSetOptions extends InPlaceOptions, ChangeOptions {
   shortHash: boolean;
   partitionRollback: boolean;
   preparingUpdateAsUpdate: boolean;
   recreateOnClaimChange: boolean;
-  envFromMetadata: boolean;
-  verticalScaling: boolean;
-  resizeSubresource: boolean;
-  resetsManagers: boolean;
   excludePreparingDelete: boolean;
   /** Image pull jobs ahead of updates: gate on and the kind served. */
   preDownload: boolean;

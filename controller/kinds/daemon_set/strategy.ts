@@ -2,7 +2,9 @@
 import type { DaemonSet } from "../../../crds/index.ts";
 import { compileSelector, type Selector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import type { ChangeOptions } from "../../rollout/in_place/change.ts";
 import { isLean } from "../../rollout/in_place/lean.ts";
+import type { InPlaceOptions } from "../../rollout/in_place/update.ts";
 import type { Lifecycle } from "../../rollout/lifecycle/lifecycle.ts";
 import { isReady, readySince } from "../../rollout/pods/pod_state.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
@@ -13,11 +15,7 @@ export const GENERATION_LABEL = "pod-template-generation";
 const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
 
 /** Everything that is not in the object: gates and flags, resolved once. */
-export interface DaemonSetOptions {
-  envFromMetadata: boolean;
-  verticalScaling: boolean;
-  resizeSubresource: boolean;
-  resetsManagers: boolean;
+export interface DaemonSetOptions extends InPlaceOptions, ChangeOptions {
   /** Pods are pinned by affinity and bound by the scheduler; false: they are created with their node's name. */
   assignByScheduler: boolean;
   /** Gate DaemonSetPruneIneligibleNodes. */

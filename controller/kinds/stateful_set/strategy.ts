@@ -1,7 +1,9 @@
 /** What a StatefulSet asks for, with every default filled in, and what a pod counts as. Spec: statefulset 4.1, 4.2. */
 import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import type { ChangeOptions } from "../../rollout/in_place/change.ts";
 import { isLean } from "../../rollout/in_place/lean.ts";
+import type { InPlaceOptions } from "../../rollout/in_place/update.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../../rollout/lifecycle/lifecycle.ts";
 import type { PriorityStrategy } from "../../rollout/order/order.ts";
 import { reservedRanges, Window } from "../../rollout/pods/ordinals.ts";
@@ -15,12 +17,8 @@ export const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
 export const OWNED_BY_ANNOTATION = "apps.kruise.io/owned-by-asts";
 
 /** Everything that is not in the object: gates and flags, resolved once. */
-export interface StatefulSetOptions {
+export interface StatefulSetOptions extends InPlaceOptions, ChangeOptions {
   preparingUpdateAsUpdate: boolean;
-  envFromMetadata: boolean;
-  verticalScaling: boolean;
-  resizeSubresource: boolean;
-  resetsManagers: boolean;
   /** Gate StatefulSetStartOrdinal. */
   startOrdinal: boolean;
   /** Gate StatefulSetAutoDeletePVC. */
