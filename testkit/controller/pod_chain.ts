@@ -4,7 +4,7 @@ import { addLaunchBarrier } from "../../controller/kinds/container_launch_priori
 import { persistentPodStateKind } from "../../controller/kinds/persistent_pod_state/index.ts";
 import {
   addPersistentPlacement,
-  type PlacementOptions,
+  type StateSource,
 } from "../../controller/kinds/persistent_pod_state/pod_step.ts";
 import { podProbeMarkerKind } from "../../controller/kinds/pod_probe_marker/index.ts";
 import {
@@ -19,7 +19,8 @@ import {
 import { sidecarSetKind } from "../../controller/kinds/sidecar_set/index.ts";
 import { addSidecars, type SidecarSetOptions } from "../../controller/kinds/sidecar_set/pod_step.ts";
 import { workloadSpreadKind } from "../../controller/kinds/workload_spread/index.ts";
-import { addSpread, type SpreadOptions } from "../../controller/kinds/workload_spread/pod_step.ts";
+import type { PodPlacement } from "../../controller/kinds/workload_spread/pod_placement.ts";
+import { addSpread } from "../../controller/kinds/workload_spread/pod_step.ts";
 import { type ChainStep, mutatePod } from "../../controller/pod_webhook/chain.ts";
 import { ownSteps } from "../../controller/pod_webhook/own_steps.ts";
 import type { PodMutation } from "../../controller/runtime/admission/pod_admission.ts";
@@ -35,10 +36,10 @@ export interface PodChainOptions {
   random?: Random;
   clock?: Clock;
   sidecarSets?: SidecarSetOptions;
-  placement?: PlacementOptions;
+  placement?: StateSource;
   serverless?: ServerlessOptions;
   budgets?: RelatedBudgetOptions;
-  spreads?: SpreadOptions;
+  spreads?: Pick<PodPlacement, "place">;
   stepTook?(step: string, tookMs: number): void;
 }
 

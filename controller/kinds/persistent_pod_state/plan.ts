@@ -2,9 +2,10 @@
 import type { PersistentPodState, PersistentPodStateStatus } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import { ordinalIn } from "../../rollout/pods/numbered_names.ts";
+import { Window } from "../../rollout/pods/ordinals.ts";
 import { isActive, isReady } from "../../rollout/pods/pod_state.ts";
-import type { Seen } from "./observe.ts";
-import { inWindow, ordinalIn } from "./window.ts";
+import type { Seen, Target } from "./observe.ts";
 
 export type PodState = NonNullable<PersistentPodStateStatus["podStates"]>[string];
 
@@ -44,6 +45,14 @@ export function planPersistentPodState(seen: Seen): PersistentPodStatePlan {
     ...(states.size === 0 ? {} : { podStates: Object.fromEntries(states) }),
   };
   return { status, unknownNodes };
+}
+
+/** Rule 7: among the first `replicas` ordinals from `start` that are not reserved. */
+export function inWindow(
+  ordinal: number,
+  { replicas, start, reserved }: Omit<Target, "uid" | "terminating">,
+): boolean {
+  return new Window(start, replicas, reserved).has(ordinal);
 }
 
 /** What a record has to hold. */

@@ -4,10 +4,10 @@ import type { PersistentPodState, PersistentPodStateSpec } from "../../../crds/i
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
+import { ordinalIn } from "../../rollout/pods/numbered_names.ts";
 import { reservedRanges, Window } from "../../rollout/pods/ordinals.ts";
 import type { Target } from "./observe.ts";
-import { planPersistentPodState } from "./plan.ts";
-import { inWindow, ordinalIn } from "./window.ts";
+import { inWindow, planPersistentPodState } from "./plan.ts";
 
 const nodes: Readonly<Record<string, Labels>> = {
   east: { zone: "a", host: "east" },

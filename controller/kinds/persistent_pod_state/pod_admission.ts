@@ -1,8 +1,7 @@
 /** What PersistentPodStates have to do with the admission of pods: a new one goes back to where its namesake was. */
-import { isStatefulSet } from "../../../crds/index.ts";
 import { persistentPodStateResource } from "../../plan/resources.ts";
 import type { PodAdmission } from "../../runtime/admission/pod_admission.ts";
-import { addPersistentPlacement, type PlacementOptions } from "./pod_step.ts";
+import { addPersistentPlacement } from "./pod_step.ts";
 import { stateOf, targetIndex } from "./targets.ts";
 
 export const persistentPodStatePodAdmission: PodAdmission = {
@@ -10,11 +9,10 @@ export const persistentPodStatePodAdmission: PodAdmission = {
   start: ({ informers }) => ({
     mutation: () => {
       const states = informers.cacheOf(persistentPodStateResource, targetIndex);
-      const options: PlacementOptions = {
-        isRecorded: isStatefulSet,
-        stateOf: (...target) => informers.caughtUp().then(() => stateOf(states, ...target)),
-      };
-      return (draft) => addPersistentPlacement(draft, options);
+      return (draft) =>
+        addPersistentPlacement(draft, (...target) =>
+          informers.caughtUp().then(() => stateOf(states, ...target)),
+        );
     },
   }),
 };

@@ -1,31 +1,29 @@
 /** Brings a pod back to where one of its name was last Ready. Spec: pod-webhook 4.6, persistentpodstate 4, rules 12 to 18. */
-import { injectedPersistentPodStateAnnotation, type PersistentPodState } from "../../../crds/index.ts";
+import {
+  injectedPersistentPodStateAnnotation,
+  isStatefulSet,
+  type PersistentPodState,
+} from "../../../crds/index.ts";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { textAt } from "../../native/json_fields.ts";
 import { controllerIn } from "../../native/owners.ts";
 import { type PodDraft, writableList, writableObject } from "../../runtime/admission/pod_draft.ts";
+import type { targetValue } from "./targets.ts";
 
-export interface PlacementOptions {
-  /** The object that records the pods of a workload, if there is one. */
-  stateOf(
-    namespace: string,
-    group: string,
-    kind: string,
-    name: string,
-  ): Promise<PersistentPodState | undefined>;
-  /** Whether pods of workloads of this group and kind may be recorded. */
-  isRecorded(group: string, kind: string): boolean;
-}
+/** The object that records the pods of a workload, if there is one. */
+export type StateSource = (
+  ...target: Parameters<typeof targetValue>
+) => Promise<PersistentPodState | undefined>;
 
 /** Adds the recorded labels: required ones to the node selector, preferred ones as terms of node affinity. */
-export function addPersistentPlacement(draft: PodDraft, options: PlacementOptions): void | Promise<void> {
+export function addPersistentPlacement(draft: PodDraft, stateOf: StateSource): void | Promise<void> {
   if (draft.request.operation !== "CREATE") return;
   const owner = controllerIn(draft.metadata);
   const podName = textAt(draft.metadata, "name");
   if (owner === undefined || podName === "") return;
   const { group, kind, name } = owner;
-  if (!options.isRecorded(group, kind)) return;
-  return options.stateOf(draft.namespace, group, kind, name).then((state) => {
+  if (!isStatefulSet(group, kind)) return;
+  return stateOf(draft.namespace, group, kind, name).then((state) => {
     if (state !== undefined) place(draft, podName, state);
   });
 }

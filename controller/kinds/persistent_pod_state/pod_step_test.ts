@@ -41,12 +41,9 @@ async function place(
   const asked: string[] = [];
   const before = cloneJson(pod);
   const draft = new PodDraft(request, pod);
-  await addPersistentPlacement(draft, {
-    isRecorded: (group, kind) => group === "apps" && kind === "StatefulSet",
-    stateOf: async (...target) => {
-      asked.push(target.join("/"));
-      return state ?? undefined;
-    },
+  await addPersistentPlacement(draft, async (...target) => {
+    asked.push(target.join("/"));
+    return state ?? undefined;
   });
   t.strictSame(pod, before, "the request is not changed");
   return { pod: draft.pod, asked, changed: draft.changed };

@@ -10,6 +10,7 @@ import {
 import { PatchError, timeOf } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
+import { ordinalIn } from "../../rollout/pods/numbered_names.ts";
 import {
   currentRevision,
   type RevisionSearch,
@@ -278,13 +279,8 @@ function brokenPods(kind: WorkloadKind, subsets: readonly PlannedSubset[], revis
   return subsets.flatMap(({ child, pods }) => {
     if (child === undefined || child.isDeleting || child.updatesOnDelete) return [];
     if (child.labels[REVISION_LABEL] !== revision) return [];
-    return pods.stale.filter((pod) => ordinalOf(pod) >= (child.partition ?? Infinity));
+    return pods.stale.filter((pod) => (ordinalIn(pod.name) ?? -1) >= (child.partition ?? Infinity));
   });
-}
-
-function ordinalOf({ name }: Pod): number {
-  const ordinal = name.slice(name.lastIndexOf("-") + 1);
-  return /^\d{1,9}$/.test(ordinal) ? Number(ordinal) : -1;
 }
 
 /** Rule 9. */

@@ -7,16 +7,13 @@ import type { WorkloadSpread, WorkloadSpreadStatus } from "../../../crds/index.t
 import { diffPositional, type ObjectRef } from "../../../kube/core/index.ts";
 import {
   type Cache,
-  type Clock,
   ignoreNotFound,
   isKubeError,
   KubeError,
-  type Random,
   type ReadingClient,
-  type Writer,
 } from "../../../kube/index.ts";
-import type { OwnerScope } from "../../plan/owners.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
+import type { PodGuardDeps } from "../../runtime/admission/pod_admission.ts";
 import { type LedgerEntry, needsSize, type Recorded, record } from "./ledger.ts";
 
 const ATTEMPTS = 4;
@@ -27,11 +24,8 @@ const WAIT_FACTOR = 5;
 const GATHERING_MS = 5;
 const LONGEST_GATHERING_MS = 25;
 
-export interface LedgerDeps {
+export interface LedgerDeps extends Pick<PodGuardDeps, "writesFor" | "clock" | "random"> {
   readonly client: Pick<ReadingClient, "get">;
-  writesFor(owner: OwnerScope): Writer;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly spreads: Pick<Cache<WorkloadSpread>, "get" | "writeBack">;
   /** How many pods the workload of the object wants; -1 for unknown. */
   sizeOf(spread: WorkloadSpread): Promise<number>;

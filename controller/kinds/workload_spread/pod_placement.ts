@@ -6,19 +6,13 @@ import {
   type WorkloadSpread,
 } from "../../../crds/index.ts";
 import type { JsonObject, Labels } from "../../../kube/core/index.ts";
-import {
-  type Cache,
-  type Clock,
-  isKubeError,
-  type Random,
-  type ReadingClient,
-  type Writer,
-} from "../../../kube/index.ts";
+import { type Cache, isKubeError, type Random } from "../../../kube/index.ts";
 import { objectAt, textAt, textsAt } from "../../native/json_fields.ts";
 import { controllerIn } from "../../native/owners.ts";
-import type { OwnerScope } from "../../plan/owners.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
-import { type Informers, namespaceIndex } from "../../runtime/informers.ts";
+import { ordinalIn } from "../../rollout/pods/numbered_names.ts";
+import type { PodAdmissionDeps } from "../../runtime/admission/pod_admission.ts";
+import { namespaceIndex } from "../../runtime/informers.ts";
 import type { ControllerOptions } from "../../runtime/options.ts";
 import { costWithinCap, hasCosts } from "./costs.ts";
 import { injectSubset, matchOf } from "./inject.ts";
@@ -29,13 +23,9 @@ import { versionOf } from "./versions.ts";
 import { Whitelist } from "./whitelist.ts";
 import { findWorkload, ownerOf, UNKNOWN_SIZE } from "./workload_lookup.ts";
 
-export interface PodPlacementDeps {
-  readonly client: ReadingClient;
-  writesFor(owner: OwnerScope): Writer;
-  readonly clock: Clock;
-  readonly random: Random;
+export interface PodPlacementDeps
+  extends Pick<PodAdmissionDeps, "client" | "writesFor" | "clock" | "random" | "informers"> {
   readonly options: Pick<ControllerOptions, "systemNamespace">;
-  readonly informers: Informers & { caughtUp(): Promise<void> };
 }
 
 /** A pod as admission sees it. */
@@ -136,7 +126,7 @@ export class PodPlacement {
     if (first !== undefined && subsets.length === 1 && first.maxReplicas === undefined)
       return { spread, subset: first.name };
     if (targetRef.kind === "StatefulSet") {
-      const ordinal = ordinalOf(pod.name);
+      const ordinal = ordinalIn(pod.name);
       const subset = ordinal === undefined ? undefined : subsetOfOrdinal(spread, ordinal);
       return subset === undefined ? undefined : { spread, subset };
     }
@@ -175,15 +165,6 @@ export class PodPlacement {
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   }
-}
-
-/** Number at the end of the name of a StatefulSet's pod. */
-function ordinalOf(name: string): number | undefined {
-  const digits = name.slice(name.lastIndexOf("-") + 1);
-  const ordinal = Number(digits);
-  return digits !== "" && digits.length < 16 && Number.isSafeInteger(ordinal) && ordinal >= 0
-    ? ordinal
-    : undefined;
 }
 
 /** RFC 9562, version 4: different for each pod, no secret. */
