@@ -4,6 +4,7 @@ import type { Pod } from "../../../kube/index.ts";
 import { notAsked, type Refresh, type RefreshContext, refreshOf } from "../../rollout/in_place/refresh.ts";
 import { graceState } from "../../rollout/in_place/state.ts";
 import { Candidates } from "../../rollout/order/candidates.ts";
+import { awaitsMinReady } from "../../rollout/pods/min_ready.ts";
 import { NamedPods, type PodSource } from "../../rollout/pods/named_pods.ts";
 import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { isActive, isAvailable, isReady } from "../../rollout/pods/pod_state.ts";
@@ -117,7 +118,7 @@ function classify(
       : undefined;
   const shown = stored !== undefined && isActive(stored) ? stored : undefined;
   const refresh = member === undefined || busy ? notAsked : refreshOfMember(member, context);
-  const isMaturing = awaitsMinReady(member, shown, context);
+  const isMaturing = awaitsMinReady(member, shown, strategy.minReadySeconds, now);
   const groups: Group[] = member === undefined ? [] : groupsOf(member, refresh);
   if (toRelease) groups.push("toRelease");
   if (isMaturing) groups.push("awaitingMinReady");
@@ -152,16 +153,6 @@ function groupsOf(member: Member, { isDone, isBroken, awaited }: Refresh): Group
   if (!updated && state !== "PreparingDelete" && graceState(pod).value === undefined)
     groups.push("candidates");
   return groups;
-}
-
-function awaitsMinReady(
-  member: Member | undefined,
-  stored: Pod | undefined,
-  { strategy: { minReadySeconds }, now }: ClassifyContext,
-): boolean {
-  if (minReadySeconds === 0) return false;
-  if (member?.ready && !member.available) return true;
-  return stored !== undefined && isReady(stored) && !isAvailable(stored, minReadySeconds, now);
 }
 
 function countMember(counts: Count[], member: Member, isCandidate: boolean): void {

@@ -112,10 +112,6 @@ export function isUnderWay(member: Member): boolean {
   return member.state === "PreparingUpdate" || member.specified;
 }
 
-export function* membersOf(slots: Iterable<{ readonly member: Member | undefined }>): Generator<Member> {
-  for (const { member } of slots) if (member !== undefined) yield member;
-}
-
 /**
  * Candidates, which come by activity and those under way first, in the order in which they are updated. `all` active pods:
  * what a scattered order is measured by. Pods that are marked for recreation come ahead of their turn, and where

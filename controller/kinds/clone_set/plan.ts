@@ -6,18 +6,18 @@
 import type { CloneSetStatus } from "../../../crds/index.ts";
 import { claimTemplatesHash } from "../../../kube/core/index.ts";
 import { Decisions } from "../../rollout/decisions.ts";
+import { reportBroken } from "../../rollout/in_place/refresh.ts";
 import { heldWaiting } from "../../rollout/order/held.ts";
+import { requeueForAvailability } from "../../rollout/pods/min_ready.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
-import { untilAvailable } from "../../rollout/pods/pod_state.ts";
 import { createRevision, maintainRevisions } from "../../rollout/revisions/revision_actions.ts";
 import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import { afterChange, type PodChange, podPatch } from "../../rollout/writes/pod_patch.ts";
 import { storedCounts } from "./classify.ts";
-import { membersOf } from "./order.ts";
 import { planPreDownload } from "./pre_download.ts";
-import { planRefresh, reportBroken } from "./refresh.ts";
+import { planRefresh } from "./refresh.ts";
 import { planClaims, planScale } from "./scale.ts";
 import type { CloneSetState } from "./state.ts";
 import { statusOf, untilDeadline } from "./status.ts";
@@ -121,14 +121,4 @@ function reportPartition(state: CloneSetState, decisions: Decisions): void {
   const kept = state.strategy.limits.partition;
   const old = kept === 0 ? 0 : oldOnes(state);
   if (old > 0 && old <= kept) decisions.wait(heldWaiting("Partition", old));
-}
-
-/** When the next ready pod counts as available: time alone moves a rollout with minReadySeconds. */
-function requeueForAvailability({ strategy, pods, now }: CloneSetState, decisions: Decisions): void {
-  const { minReadySeconds } = strategy;
-  if (minReadySeconds === 0) return;
-  for (const { pod } of membersOf(pods.entries(pods.groups.awaitingMinReady))) {
-    const left = untilAvailable(pod, minReadySeconds, now);
-    if (left !== undefined && left > 0) decisions.requeueAfter(left);
-  }
 }

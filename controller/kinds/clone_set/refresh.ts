@@ -5,35 +5,24 @@
 
 import type { Decisions } from "../../rollout/decisions.ts";
 import { isCompleted } from "../../rollout/in_place/completion.ts";
-import { eventsOfBroken, gatesOf, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
-import { afterUpdate } from "../../rollout/lifecycle/hooks.ts";
+import { awaitedOfNodes, gatesOf, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
+import { afterUpdate, leaveUpdated } from "../../rollout/lifecycle/hooks.ts";
 import { isAllHooked, stateMetadata } from "../../rollout/lifecycle/lifecycle.ts";
+import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { shortHash } from "../../rollout/revisions/revisions.ts";
-import type { Waiting } from "../../rollout/writes/actions.ts";
 import { waitingForHook, waitingInPlace } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
-import { membersOf } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
 import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 
 /** An unscheduled pod gets its gates after this time; most pods are scheduled sooner and save a request. */
 const UNSCHEDULED_GATES_MS = 5000;
 
-export function reportBroken({ pods }: CloneSetState, decisions: Decisions): void {
-  for (const { pod } of pods.entries(pods.groups.broken)) decisions.takeAll(eventsOfBroken(pod));
-}
-
 export function planRefresh(state: CloneSetState, decisions: Decisions): void {
   const { pods } = state;
   decisions.wait(() => awaitedOfNodes(state, decisions));
   for (const member of membersOf(pods.entries(pods.groups.due)))
     if (decisions.isFree(member)) refreshMember(state, decisions, member);
-}
-
-/** What pods wait for that get no action in this pass. A rollout has as many of them as its budget allows. */
-function* awaitedOfNodes({ pods }: CloneSetState, decisions: Decisions): Generator<Waiting> {
-  for (const { pod, refresh } of pods.entries(pods.groups.awaitingNode))
-    if (refresh.awaited !== undefined && !decisions.isTaken(pod)) yield refresh.awaited;
 }
 
 function refreshMember(state: CloneSetState, decisions: Decisions, member: Member): void {
@@ -87,15 +76,8 @@ function lifecycleMove(state: CloneSetState, decisions: Decisions, member: Membe
       return member.updated && isCompleted(pod, state.options) && wantsRevision(state, member)
         ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now)
         : undefined;
-    case "Updated": {
-      const hook = lifecycle?.inPlaceUpdate;
-      if (hook === undefined || isAllHooked(pod, hook)) return stateMetadata("Normal", state.now);
-      decisions.wait({
-        ...waitingForHook(pod, "inPlaceUpdate"),
-        until: "every handler of the hook is back on the pod",
-      });
-      return undefined;
-    }
+    case "Updated":
+      return leaveUpdated(pod, lifecycle?.inPlaceUpdate, state.now, decisions);
     default:
       return undefined;
   }

@@ -21,10 +21,11 @@ import {
   withGates,
 } from "../../rollout/pods/pod_manifest.ts";
 import { IN_PLACE_READY, isActive } from "../../rollout/pods/pod_state.ts";
+import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
-import { deletionOrder, membersOf } from "./order.ts";
+import { deletionOrder } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
 import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 

@@ -2,7 +2,7 @@
 import { type CloneSet, excludePreparingDeleteLabel } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import type { ChangeOptions } from "../../rollout/in_place/change.ts";
+import { type ChangeOptions, policyOf, type UpdatePolicy } from "../../rollout/in_place/change.ts";
 import { isLean } from "../../rollout/in_place/lean.ts";
 import type { InPlaceOptions } from "../../rollout/in_place/update.ts";
 import type { Lifecycle } from "../../rollout/lifecycle/lifecycle.ts";
@@ -34,8 +34,6 @@ export interface CloneSetOptions extends InPlaceOptions, ChangeOptions {
  * pods that are out of service anyway do, where there is no room for the next one: maybe only the update heals them.
  */
 const HEAL_FIRST_ANNOTATION = "refit.dev/heal-first";
-
-type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
 export interface Strategy {
@@ -90,10 +88,6 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
       set.metadata.labels?.[excludePreparingDeleteLabel] === "true",
     podsToDelete: new Set(spec.scaleStrategy?.podsToDelete ?? []),
   };
-}
-
-function policyOf(text: string | undefined): UpdatePolicy {
-  return text === "InPlaceIfPossible" || text === "InPlaceOnly" ? text : "ReCreate";
 }
 
 /** An active pod with what every decision asks of it. */

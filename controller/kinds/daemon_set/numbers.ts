@@ -1,5 +1,6 @@
 /** Budgets of a DaemonSet in absolute numbers. Spec: daemonset 2, rules 20, 24, 32. */
-import { type IntOrString, scaledValue } from "../../../kube/core/index.ts";
+import type { IntOrString } from "../../../kube/core/index.ts";
+import { amountOf } from "../../rollout/order/amounts.ts";
 
 /** What the API takes when nothing is said; also for text that is neither a number nor a percentage. */
 const DEFAULT_BURST = 250;
@@ -18,17 +19,4 @@ export function partitionOf(value: IntOrString | undefined | null, desired: numb
 export function burstOf(value: IntOrString | undefined | null, desired: number): number {
   const burst = amountOf(value, desired, false) ?? DEFAULT_BURST;
   return typeof value === "string" ? Math.max(1, burst) : Math.max(0, burst);
-}
-
-function amountOf(
-  value: IntOrString | undefined | null,
-  total: number,
-  roundUp: boolean,
-): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  try {
-    return scaledValue(value, total, roundUp);
-  } catch {
-    return undefined;
-  }
 }

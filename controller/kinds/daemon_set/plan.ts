@@ -34,7 +34,7 @@ export function planDaemonSet(state: DaemonSetState): DaemonSetPlan {
     return decisions.plan(storedStatus(set), state);
   }
   decide(state, decisions);
-  return decisions.plan(statusFor(state), state);
+  return decisions.plan(statusOf(state), state);
 }
 
 function storedStatus(set: DaemonSet): DaemonSetStatus {
@@ -173,8 +173,4 @@ function requeueForAvailability({ strategy, open, now }: DaemonSetState, decisio
       if (left > 0) decisions.requeueAfter(left);
     }
   }
-}
-
-function statusFor({ observed, mark, pods, collisionCount, write }: DaemonSetState): DaemonSetStatus {
-  return statusOf({ set: observed.set, mark, collisionCount, isObserved: write !== "create", pods });
 }

@@ -1,21 +1,13 @@
 /** Status of a DaemonSet. Spec: daemonset 3. */
-import type { DaemonSet, DaemonSetStatus } from "../../../crds/index.ts";
-import type { DaemonView } from "./classify.ts";
-import type { UpdateMark } from "./strategy.ts";
+import type { DaemonSetStatus } from "../../../crds/index.ts";
+import type { DaemonSetState } from "./state.ts";
 
-interface StatusInput {
-  set: DaemonSet;
-  mark: UpdateMark;
-  collisionCount: number;
-  /** The plan was made for this generation and its revision exists. */
-  isObserved: boolean;
-  pods: Pick<DaemonView, "count">;
-}
-
-export function statusOf({ set, mark, collisionCount, isObserved, pods }: StatusInput): DaemonSetStatus {
+export function statusOf({ observed, mark, collisionCount, write, pods }: DaemonSetState): DaemonSetStatus {
+  const { set } = observed;
   const available = pods.count("available");
   const unavailable = pods.count("desired") - available;
-  const generation = isObserved ? set.metadata.generation : set.status?.observedGeneration;
+  // Until its revision exists, this generation is not what pods are made for.
+  const generation = write !== "create" ? set.metadata.generation : set.status?.observedGeneration;
   return {
     currentNumberScheduled: pods.count("current"),
     numberMisscheduled: pods.count("misscheduled"),

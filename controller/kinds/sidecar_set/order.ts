@@ -31,7 +31,3 @@ function expanded(terms: ScatterStrategy, pods: readonly { labels: Labels }[]): 
   const byText = new Map(all.map((term) => [JSON.stringify([term.key, term.value]), term]));
   return [...byText.values()];
 }
-
-export function* membersOf(slots: Iterable<{ readonly member: Member | undefined }>): Generator<Member> {
-  for (const { member } of slots) if (member !== undefined) yield member;
-}

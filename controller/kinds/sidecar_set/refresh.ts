@@ -1,8 +1,8 @@
 /** What pods are told of the set: whether their sidecars can be updated in place. Spec: sidecarset, rules 32, 36. */
 import { counted } from "../../../kube/core/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
+import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
-import { membersOf } from "./order.ts";
 import type { SidecarSetState } from "./state.ts";
 import { upgradableChange } from "./upgradable.ts";
 

@@ -1,11 +1,13 @@
 /** Bringing pods to the present sidecars. Spec: sidecarset, rules 33 to 36, 43. */
-import { counted, type IntOrString, partitionReplicas, scaledValue } from "../../../kube/core/index.ts";
+import { counted, type IntOrString, partitionReplicas } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
+import { amountOf } from "../../rollout/order/amounts.ts";
+import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import type { SidecarView } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
-import { membersOf, updateOrder } from "./order.ts";
+import { updateOrder } from "./order.ts";
 import { patchedMetadata, resetAction, updateAction } from "./pod_update.ts";
 import type { Member } from "./rollout.ts";
 import type { SidecarSetState } from "./state.ts";
@@ -26,7 +28,7 @@ export function planUpdate(state: SidecarSetState, decisions: Decisions): void {
     if (candidates.size > 0) decisions.wait(partitionWaiting(candidates.size));
     return;
   }
-  const most = numberOf(strategy.maxUnavailable, total);
+  const most = Math.max(0, amountOf(strategy.maxUnavailable, total, true) ?? 0);
   let used = pods.count("unavailable");
   let read = 0;
   for (const member of updateOrder(candidates, () => everyPod(pods), strategy)) {
@@ -70,18 +72,10 @@ function* everyPod(pods: SidecarView): Generator<Pod> {
 /** A number counts as it is, however few pods there are. */
 function keptByPartition(partition: IntOrString | undefined, total: number): number {
   if (typeof partition === "number") return Math.max(0, partition);
-  return orZero(() => partitionReplicas(partition, total));
-}
-
-function numberOf(value: IntOrString, total: number): number {
-  return orZero(() => scaledValue(value, total, true));
-}
-
-/** Text that is no number counts as 0: admission refuses it, older objects may hold it. */
-function orZero(compute: () => number): number {
   try {
-    return Math.max(0, compute());
+    return Math.max(0, partitionReplicas(partition, total));
   } catch {
+    // Text that is no number: admission refuses it, older objects may hold it.
     return 0;
   }
 }

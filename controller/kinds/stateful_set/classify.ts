@@ -1,6 +1,7 @@
 /** What one ordinal of a StatefulSet counts as, and what it gives a pass to do. */
 import type { Pod } from "../../../kube/index.ts";
 import { notAsked, type Refresh, refreshOf } from "../../rollout/in_place/refresh.ts";
+import { awaitsMinReady } from "../../rollout/pods/min_ready.ts";
 import { NamedPods, type PodSource } from "../../rollout/pods/named_pods.ts";
 import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { isAvailable, isReady } from "../../rollout/pods/pod_state.ts";
@@ -74,7 +75,7 @@ function classify(pods: SlotPods, context: StatefulSetContext): PodClass<Group, 
   const stored = place.stored?.controller?.uid === context.uid ? place.stored : undefined;
   const isAsked = member !== undefined && !member.busy && !member.finished;
   const refresh = isAsked ? refreshOf(member, context) : notAsked;
-  const isMaturing = awaitsMinReady(context, member, stored);
+  const isMaturing = awaitsMinReady(member, stored, context.strategy.minReadySeconds, context.now);
   const groups: Group[] = ordinal === undefined ? [] : groupsOf(context, ordinal, member, refresh);
   if (isMaturing) groups.push("awaitingMinReady");
   if (refresh.isBroken) groups.push("broken");
@@ -142,16 +143,6 @@ function memberAt(
   const { strategy, update, uid, now } = context;
   const shown = stored?.controller?.uid === uid ? stored : pod;
   return memberOf(pod, shown, ordinal, busy || adopted, strategy, update.name, now);
-}
-
-function awaitsMinReady(
-  { strategy: { minReadySeconds }, now }: StatefulSetContext,
-  member: Member | undefined,
-  stored: Pod | undefined,
-): boolean {
-  if (minReadySeconds === 0) return false;
-  if (member?.ready && !member.available) return true;
-  return stored !== undefined && isReady(stored) && !isAvailable(stored, minReadySeconds, now);
 }
 
 function groupsOf(

@@ -1,5 +1,6 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
 import { prioritised } from "../../rollout/order/order.ts";
+import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { SetView } from "./slots.ts";
 import type { Member, Strategy } from "./strategy.ts";
 
@@ -42,10 +43,6 @@ export function reachOf(
     order: () => order,
     begun: () => order.filter(({ state }) => state === "PreparingUpdate" || state === "PreparingDelete"),
   };
-}
-
-export function* membersOf(slots: Iterable<{ readonly member: Member | undefined }>): Generator<Member> {
-  for (const { member } of slots) if (member !== undefined) yield member;
 }
 
 /**

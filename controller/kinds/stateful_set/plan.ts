@@ -6,17 +6,17 @@
 import type { StatefulSetStatus } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { Decisions } from "../../rollout/decisions.ts";
+import { awaitedOfNodes, reportBroken } from "../../rollout/in_place/refresh.ts";
 import { heldWaiting } from "../../rollout/order/held.ts";
+import { requeueForAvailability } from "../../rollout/pods/min_ready.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
-import { untilAvailable } from "../../rollout/pods/pod_state.ts";
 import { createRevision, maintainRevisions } from "../../rollout/revisions/revision_actions.ts";
 import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import { patchPod } from "../../rollout/writes/pod_actions.ts";
-import { membersOf } from "./order.ts";
 import { planPreDownload } from "./pre_download.ts";
-import { awaitedOfNodes, planRefresh, reportBroken } from "./refresh.ts";
+import { planRefresh } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
 import type { Group, SetView } from "./slots.ts";
 import type { StatefulSetState } from "./state.ts";
@@ -26,20 +26,10 @@ import { isTakenAsUpdated } from "./take_over.ts";
 import { planUpdate } from "./update.ts";
 
 export function planStatefulSet(state: StatefulSetState): Plan<StatefulSetStatus> {
-  const { observed } = state;
+  const { set, failures } = state.observed;
   const decisions = new Decisions();
-  if (observed.set.metadata.deletionTimestamp === undefined) decide(state, decisions);
-  const status = statusOf({
-    observed,
-    pods: state.pods,
-    strategy: state.strategy,
-    updateRevision: state.update.name,
-    currentRevision: state.current.name,
-    collisionCount: state.collisionCount,
-    failures: { ...observed.failures, ...decisions.failures },
-    now: state.now,
-  });
-  return decisions.plan(status, state);
+  if (set.metadata.deletionTimestamp === undefined) decide(state, decisions);
+  return decisions.plan(statusOf(state, { ...failures, ...decisions.failures }), state);
 }
 
 function decide(state: StatefulSetState, decisions: Decisions): void {
@@ -115,15 +105,5 @@ function reportStrangers({ pods }: StatefulSetState, decisions: Decisions): void
       until: "it is deleted, or its owner reference is removed",
       pods: [pod.name],
     });
-  }
-}
-
-/** Time alone makes a ready pod available when there is a minReadySeconds. */
-function requeueForAvailability({ strategy, pods, now }: StatefulSetState, decisions: Decisions): void {
-  const { minReadySeconds } = strategy;
-  if (minReadySeconds === 0) return;
-  for (const { pod } of membersOf(pods.entries(pods.groups.awaitingMinReady))) {
-    const left = untilAvailable(pod, minReadySeconds, now);
-    if (left !== undefined && left > 0) decisions.requeueAfter(left);
   }
 }

@@ -1,8 +1,8 @@
 /** When a StatefulSet pulls images ahead, and how: only its annotations tell. Spec: statefulset 4.12. */
-import { scaledValue } from "../../../kube/core/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { type ImageWait, imageWait, longestWaitMs } from "../../rollout/images/image_wait.ts";
 import { planPullJobs } from "../../rollout/images/pre_download.ts";
+import { amountOf } from "../../rollout/order/amounts.ts";
 import type { StatefulSetState } from "./state.ts";
 
 const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";
@@ -24,8 +24,8 @@ export function planPreDownload(state: StatefulSetState, decisions: Decisions): 
     strategy: state.strategy,
     begun: () => hasBegun(state),
     // A job takes no percentage.
-    parallelism: amountOf(annotations[PARALLELISM], state.strategy.replicas, 1),
-    timeoutSeconds: amountOf(annotations[TIMEOUT], 0, 300),
+    parallelism: numberIn(annotations[PARALLELISM], state.strategy.replicas) ?? 1,
+    timeoutSeconds: numberIn(annotations[TIMEOUT], 0) ?? 300,
     waits: longestWaitMs(annotations) !== undefined,
     change: state.options,
   });
@@ -40,16 +40,10 @@ export function imageWaitOf(state: StatefulSetState): ImageWait | undefined {
 /** Enough pods run the new revision for the others' images to be pulled. */
 function hasBegun(state: StatefulSetState): boolean {
   const least = state.observed.set.metadata.annotations?.[LEAST_UPDATED];
-  return state.pods.count("updatedReadyReplicas") >= amountOf(least, state.strategy.replicas, 0);
+  return state.pods.count("updatedReadyReplicas") >= (numberIn(least, state.strategy.replicas) ?? 0);
 }
 
-/** A number or a percentage of `total`, rounded up; `otherwise` for text that is neither. */
-function amountOf(text: string | undefined, total: number, otherwise: number): number {
-  if (text === undefined) return otherwise;
-  if (/^\d+$/.test(text)) return Number(text);
-  try {
-    return scaledValue(text, total, true);
-  } catch {
-    return otherwise;
-  }
+/** A number or a percentage of `total`, rounded up; undefined for text that is neither. */
+function numberIn(text: string | undefined, total: number): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : amountOf(text, total, true);
 }

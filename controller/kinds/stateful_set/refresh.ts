@@ -6,11 +6,10 @@
 import type { Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { isCompleted } from "../../rollout/in_place/completion.ts";
-import { eventsOfBroken, gatesOf, type Refresh, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
-import { afterUpdate } from "../../rollout/lifecycle/hooks.ts";
+import { gatesOf, type Refresh, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
+import { afterUpdate, leaveUpdated } from "../../rollout/lifecycle/hooks.ts";
 import { isAllHooked, stateMetadata } from "../../rollout/lifecycle/lifecycle.ts";
 import { PRE_DELETE_KEY, removeNotReadyKey } from "../../rollout/pods/readiness.ts";
-import type { Waiting } from "../../rollout/writes/actions.ts";
 import { patchPod, waitingForHook, waitingInPlace } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
@@ -30,11 +29,6 @@ export function isUpdateComplete({ refreshed, options }: StatefulSetContext, pod
   return refreshed.get(pod) === true || isCompleted(pod, options);
 }
 
-export function reportBroken({ pods }: StatefulSetState, decisions: Decisions): void {
-  for (const { pod } of pods.entries(pods.groups.broken))
-    if (pod !== undefined) decisions.takeAll(eventsOfBroken(pod));
-}
-
 export function planRefresh(state: StatefulSetState, decisions: Decisions): void {
   for (const { member, refresh } of state.pods.entries(state.pods.groups.due)) {
     if (member === undefined) continue;
@@ -43,12 +37,6 @@ export function planRefresh(state: StatefulSetState, decisions: Decisions): void
     if (!refresh.isDone && refresh.awaited === undefined) refreshMember(state, decisions, member);
     if (decisions.isFree(member)) repairIdentity(state, decisions, member);
   }
-}
-
-/** What pods wait for that get no action in this pass. A rollout has as many of them as its budget allows. */
-export function* awaitedOfNodes({ pods }: StatefulSetState, decisions: Decisions): Generator<Waiting> {
-  for (const { pod, refresh } of pods.entries(pods.groups.awaitingNode))
-    if (refresh.awaited !== undefined && pod !== undefined && !decisions.isTaken(pod)) yield refresh.awaited;
 }
 
 function refreshMember(state: StatefulSetState, decisions: Decisions, member: Member): void {
@@ -88,13 +76,7 @@ function lifecycleMove(state: StatefulSetState, decisions: Decisions, member: Me
         ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now)
         : undefined;
     case "Updated":
-      if (lifecycle?.inPlaceUpdate === undefined || isAllHooked(pod, lifecycle.inPlaceUpdate))
-        return stateMetadata("Normal", state.now);
-      decisions.wait({
-        ...waitingForHook(pod, "inPlaceUpdate"),
-        until: "every handler of the hook is back on the pod",
-      });
-      return undefined;
+      return leaveUpdated(pod, lifecycle?.inPlaceUpdate, state.now, decisions);
     case "PreparingDelete":
       return cancelDeletion(state, member);
     default:

@@ -6,19 +6,11 @@ import type { SetView } from "./slots.ts";
 import type { StatefulSetState } from "./state.ts";
 import type { Strategy } from "./strategy.ts";
 
-interface StatusInput {
-  observed: StatefulSetState["observed"];
-  pods: SetView;
-  strategy: Strategy;
-  updateRevision: string;
-  currentRevision: string;
-  collisionCount: number;
-  failures: { scale?: string | undefined; update?: string | undefined };
-  now: number;
-}
+type Failures = StatefulSetState["observed"]["failures"];
 
-export function statusOf(input: StatusInput): StatefulSetStatus {
-  const { observed, pods, strategy, updateRevision } = input;
+export function statusOf(state: StatefulSetState, failures: Failures): StatefulSetStatus {
+  const { observed, pods, strategy, update, current, collisionCount, now } = state;
+  const { set } = observed;
   const always = {
     replicas: pods.count("replicas"),
     readyReplicas: pods.count("readyReplicas"),
@@ -32,18 +24,18 @@ export function statusOf(input: StatusInput): StatefulSetStatus {
     !strategy.onDelete &&
     always.updatedReplicas === always.replicas &&
     always.readyReplicas === always.replicas;
-  const conditions = conditionsOf(observed.set, input);
+  const conditions = conditionsOf(set, failures, now);
   const volumeClaims = claimsOf(pods, strategy);
   return {
-    observedGeneration: observed.set.metadata.generation ?? 0,
+    observedGeneration: set.metadata.generation ?? 0,
     ...always,
     ...(complete ? { currentReplicas: always.updatedReplicas } : {}),
     ...(updatedReadyReplicas > 0 ? { updatedReadyReplicas } : {}),
     ...(updatedAvailableReplicas > 0 ? { updatedAvailableReplicas } : {}),
-    currentRevision: complete ? updateRevision : input.currentRevision,
-    updateRevision,
-    collisionCount: input.collisionCount,
-    labelSelector: formatSelector(observed.set.spec.selector),
+    currentRevision: complete ? update.name : current.name,
+    updateRevision: update.name,
+    collisionCount,
+    labelSelector: formatSelector(set.spec.selector),
     ...(conditions.length > 0 ? { conditions } : {}),
     ...(volumeClaims.length > 0 ? { volumeClaims } : {}),
   };
@@ -62,7 +54,7 @@ function claimsOf(pods: SetView, { claimTemplates }: Strategy): ClaimStatus[] {
 
 type Condition = NonNullable<StatefulSetStatus["conditions"]>[number];
 
-function conditionsOf(set: StatefulSet, { failures, now }: StatusInput): Condition[] {
+function conditionsOf(set: StatefulSet, failures: Failures, now: number): Condition[] {
   const before = set.status?.conditions ?? [];
   const reported: [string, string | undefined][] = [
     ["FailedCreatePod", failures.scale],

@@ -1,7 +1,7 @@
 /** What a StatefulSet asks for, with every default filled in, and what a pod counts as. Spec: statefulset 4.1, 4.2. */
 import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import type { ChangeOptions } from "../../rollout/in_place/change.ts";
+import { type ChangeOptions, policyOf, type UpdatePolicy } from "../../rollout/in_place/change.ts";
 import { isLean } from "../../rollout/in_place/lean.ts";
 import type { InPlaceOptions } from "../../rollout/in_place/update.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../../rollout/lifecycle/lifecycle.ts";
@@ -30,8 +30,6 @@ export interface StatefulSetOptions extends InPlaceOptions, ChangeOptions {
   /** Image pull jobs ahead of updates: gate on and the kind served. */
   preDownload: boolean;
 }
-
-type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
 export interface Strategy {
@@ -96,10 +94,6 @@ export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strat
     },
     resizesClaims: options.resizesClaims && spec.volumeClaimUpdateStrategy?.type === "OnPodRollingUpdate",
   };
-}
-
-function policyOf(text: string | undefined): UpdatePolicy {
-  return text === "InPlaceIfPossible" || text === "InPlaceOnly" ? text : "ReCreate";
 }
 
 /** A pod of the set with what every decision asks of it. */

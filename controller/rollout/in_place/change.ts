@@ -40,6 +40,13 @@ export interface ChangeOptions {
   envFromMetadata: boolean;
 }
 
+/** Whether pods are updated in place, and whether those are replaced that cannot be. */
+export type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
+
+export function policyOf(text: string | undefined): UpdatePolicy {
+  return text === "InPlaceIfPossible" || text === "InPlaceOnly" ? text : "ReCreate";
+}
+
 const IMAGE_PATH = /^\/spec\/containers\/(\d+)\/image$/;
 const RESOURCE_PATH = /^\/spec\/containers\/(\d+)\/resources\/(limits|requests)\/(cpu|memory)$/;
 const METADATA_ENTRY = /^\/metadata\/(labels|annotations)\/([^/]+)$/;

@@ -1,7 +1,9 @@
 /** What a pod needs whatever its workload's strategy says, as far as the pod itself tells. Spec: inplace-update 4.4. */
 import type { Pod } from "../../../kube/index.ts";
+import type { Decisions } from "../decisions.ts";
 import type { LifecycleState } from "../lifecycle/lifecycle.ts";
 import { KRUISE_READY } from "../pods/pod_state.ts";
+import type { PodView } from "../pods/pod_view.ts";
 import { needsKruiseReady } from "../pods/readiness.ts";
 import { sameRevision } from "../revisions/revisions.ts";
 import type { Action, Waiting } from "../writes/actions.ts";
@@ -69,8 +71,30 @@ export function stepOf(pod: Pod, { options, now }: Pick<RefreshContext, "options
   return refreshInPlace(pod, (wanted) => wanted === revision || sameRevision(wanted, revision), options, now);
 }
 
-export function eventsOfBroken(pod: Pod): Action[] {
+function eventsOfBroken(pod: Pod): Action[] {
   return brokenStateEvents(pod, inPlaceState(pod), graceState(pod));
+}
+
+interface RefreshedPods {
+  readonly pods: Pick<
+    PodView<
+      { readonly broken: Iterable<string>; readonly awaitingNode: Iterable<string> },
+      never,
+      { readonly pod: Pod | undefined; readonly refresh: Refresh }
+    >,
+    "groups" | "entries"
+  >;
+}
+
+export function reportBroken({ pods }: RefreshedPods, decisions: Decisions): void {
+  for (const { pod } of pods.entries(pods.groups.broken))
+    if (pod !== undefined) decisions.takeAll(eventsOfBroken(pod));
+}
+
+/** What pods wait for that get no action in this pass. A rollout has as many of them as its budget allows. */
+export function* awaitedOfNodes({ pods }: RefreshedPods, decisions: Decisions): Generator<Waiting> {
+  for (const { pod, refresh } of pods.entries(pods.groups.awaitingNode))
+    if (refresh.awaited !== undefined && pod !== undefined && !decisions.isTaken(pod)) yield refresh.awaited;
 }
 
 /** Readiness gates of ours that may be True now. */

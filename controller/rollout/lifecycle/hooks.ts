@@ -1,5 +1,6 @@
 /** What lifecycle hooks make of a pod before and after its update in place, and before its deletion. Spec: inplace-update 4.10. */
 import type { Pod } from "../../../kube/index.ts";
+import type { Decisions } from "../decisions.ts";
 import { addNotReadyKey, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../pods/readiness.ts";
 import type { Waiting } from "../writes/actions.ts";
 import { type PodAction, patchPod, waitingForHook } from "../writes/pod_actions.ts";
@@ -46,4 +47,17 @@ function preparingUpdate(pod: Pod, hook: Hook, withMarks: boolean, now: number):
 export function afterUpdate(pod: Pod, hook: Hook | undefined, now: number): PodChange {
   const state = hook === undefined || isAllHooked(pod, hook) ? "Normal" : "Updated";
   return { ...stateMetadata(state, now), conditions: removeNotReadyKey(pod, PRE_UPDATE_KEY) };
+}
+
+/** The state `Updated` ends once every handler of the hook is back. */
+export function leaveUpdated(
+  pod: Pod,
+  hook: Hook | undefined,
+  now: number,
+  decisions: Decisions,
+): PodChange | undefined {
+  if (hook === undefined || isAllHooked(pod, hook)) return stateMetadata("Normal", now);
+  const until = "every handler of the hook is back on the pod";
+  decisions.wait({ ...waitingForHook(pod, "inPlaceUpdate"), until });
+  return undefined;
 }

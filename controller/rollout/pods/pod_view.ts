@@ -37,6 +37,13 @@ export interface PodView<Groups, Count extends string, Entry> {
   pods(): readonly Pod[];
 }
 
+/** Of slots that have a member or none. */
+export function* membersOf<Member>(
+  slots: Iterable<{ readonly member: Member | undefined }>,
+): Generator<Member> {
+  for (const { member } of slots) if (member !== undefined) yield member;
+}
+
 /** What a view reads: an index that others change. */
 export interface ViewedIndex<Groups, Count extends string, Entry> extends PodView<Groups, Count, Entry> {
   /** Grows with everything that happens to it. */
