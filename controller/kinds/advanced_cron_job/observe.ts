@@ -1,8 +1,8 @@
 /** What a plan of an AdvancedCronJob sees: the object and its children as plain data. Spec: jobs A2 to A4. */
 import type { AdvancedCronJob, BroadcastJob, ImageListPullJob } from "../../../crds/index.ts";
-import { type OwnerReference, timeOf } from "../../../kube/core/index.ts";
+import { isConditionTrue, timeOf } from "../../../kube/core/index.ts";
 import { type Job, jobResource } from "../../../kube/index.ts";
-import { controllerOfKind, ownerKeyOf, ownersOf } from "../../plan/owners.ts";
+import { controllerOfKind, type Owners, ownerKeyOf, ownersOf } from "../../plan/owners.ts";
 import {
   advancedCronJobResource,
   broadcastJobResource,
@@ -122,14 +122,7 @@ function childKindOf(template: AdvancedCronJob["spec"]["template"] | undefined):
 
 export const scheduledAtAnnotation = "apps.kruise.io/scheduled-at";
 
-/** The cron job that controls an object. */
-export function controllingCronJob(
-  owners: readonly OwnerReference[] | undefined,
-): OwnerReference | undefined {
-  return controllerOfKind(owners, "AdvancedCronJob");
-}
-
-export function childOfJob(job: Job): Child {
+function childOfJob(job: Job): Child {
   const { name, uid, resourceVersion, createdAt, startedAt } = job;
   return {
     kind: "Job",
@@ -144,12 +137,12 @@ export function childOfJob(job: Job): Child {
   };
 }
 
-export function childOfBroadcastJob(job: BroadcastJob): Child {
+function childOfBroadcastJob(job: BroadcastJob): Child {
   return { ...childOf("BroadcastJob", job), state: stateOf(job.status?.conditions ?? []) };
 }
 
 /** A pull job is over when it says when; it went well if every image did. */
-export function childOfImageListPullJob(job: ImageListPullJob): Child {
+function childOfImageListPullJob(job: ImageListPullJob): Child {
   const { completionTime, succeeded = 0, desired = 0 } = job.status ?? {};
   const ended = succeeded === desired ? "succeeded" : "failed";
   return { ...childOf("ImageListPullJob", job), state: completionTime ? ended : "active" };
@@ -176,18 +169,16 @@ function childOf(
 function scheduledTime(
   name: string,
   annotations: Readonly<Record<string, string>>,
-  owners: readonly OwnerReference[] | undefined,
+  owners: Owners,
 ): number | undefined {
   const annotated = timeOf(annotations[scheduledAtAnnotation]);
   if (annotated !== undefined) return annotated;
-  const prefix = `${controllingCronJob(owners)?.name ?? ""}-`;
+  const prefix = `${controllerOfKind(owners, "AdvancedCronJob")?.name ?? ""}-`;
   const seconds = name.startsWith(prefix) ? name.slice(prefix.length) : "";
   return /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
 function stateOf(conditions: readonly { type: string; status: string }[]): Child["state"] {
-  const holds = (type: string): boolean =>
-    conditions.some((condition) => condition.type === type && condition.status === "True");
-  if (holds("Complete")) return "succeeded";
-  return holds("Failed") ? "failed" : "active";
+  if (isConditionTrue(conditions, "Complete")) return "succeeded";
+  return isConditionTrue(conditions, "Failed") ? "failed" : "active";
 }

@@ -18,7 +18,7 @@ import {
   own,
   put,
 } from "../../../kube/core/index.ts";
-import { ignoreNotFound, messageOf, nodeResource } from "../../../kube/index.ts";
+import { ignoreNotFound, messageOf, nodeResource, type ReadingClient } from "../../../kube/index.ts";
 import { objectAt, objectsAt } from "../../native/json_fields.ts";
 import { wholePodResource } from "../../native/whole_pod.ts";
 import {
@@ -30,23 +30,18 @@ import {
   patched,
 } from "../../runtime/admission/request.ts";
 import { typedHandler } from "../../runtime/admission/typed.ts";
-import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
-
-export interface RecreateAdmissionOptions {
-  /** Gate KruiseDaemon: without agents nobody would carry a request out. */
-  agents: boolean;
-  /** The pod as JSON, undefined when there is none. Other failures are thrown. */
-  lookupPod(namespace: string, name: string): Promise<JsonObject | undefined>;
-  /** Labels of a node. Throws when it cannot be read. */
-  lookupNodeLabels(name: string): Promise<Readonly<Record<string, string>>>;
-}
+import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
 
 /** The handler of `/mutate-apps-kruise-io-containerrecreaterequest`. */
-export function mutateContainerRecreateRequest(options: RecreateAdmissionOptions): AdmissionHandler {
+export function mutateContainerRecreateRequest({
+  client,
+  options,
+}: Pick<WebhookDeps, "client" | "options">): AdmissionHandler {
   return typedHandler(containerRecreateRequest.read, ({ object }, _old, request) => {
     if (request.operation === "UPDATE") return admitUpdate(request.object, request.oldObject ?? {});
-    if (!options.agents) return denied(403, "feature-gate KruiseDaemon is not enabled");
-    return admitCreation(request, request.object, object.spec, options);
+    // Without agents nobody would carry a request out.
+    if (!options.gates.KruiseDaemon) return denied(403, "feature-gate KruiseDaemon is not enabled");
+    return admitCreation(request, request.object, object.spec, client);
   });
 }
 
@@ -74,11 +69,12 @@ async function admitCreation(
   request: AdmissionRequest,
   object: JsonObject,
   spec: Spec | undefined,
-  options: RecreateAdmissionOptions,
+  client: ReadingClient,
 ): Promise<AdmissionResponse> {
   const refusal = refusalOfSpec(spec);
   if (spec === undefined || refusal !== undefined) return denied(400, refusal ?? "podName can not be empty");
-  const pod = await options.lookupPod(request.namespace, spec.podName);
+  const place = { namespace: request.namespace, name: spec.podName };
+  const pod = await client.get(wholePodResource, place).catch(ignoreNotFound);
   if (pod === undefined) return denied(400, `no found Pod named ${spec.podName}`);
   if (!isActive(pod)) return denied(400, "not allowed to recreate containers in an inactive Pod");
   const nodeName = own(objectAt(pod, "spec"), "nodeName");
@@ -87,7 +83,7 @@ async function admitCreation(
   }
   let nodeLabels: Readonly<Record<string, string>>;
   try {
-    nodeLabels = await options.lookupNodeLabels(nodeName);
+    nodeLabels = (await client.get(nodeResource, { name: nodeName })).labels;
   } catch (error) {
     return denied(400, `failed to get Node ${nodeName}: ${messageOf(error)}`);
   }
@@ -196,13 +192,5 @@ function metadataEntry(object: JsonObject, map: "labels" | "annotations", key: s
 }
 
 export const containerRecreateRequestWebhooks: readonly Webhook[] = [
-  kindWebhook("mutating", containerRecreateRequest, {
-    handler: ({ client, options: { gates } }) =>
-      mutateContainerRecreateRequest({
-        agents: gates.KruiseDaemon,
-        lookupPod: (namespace, name) =>
-          client.get(wholePodResource, { namespace, name }).catch(ignoreNotFound),
-        lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
-      }),
-  }),
+  kindWebhook("mutating", containerRecreateRequest, { handler: mutateContainerRecreateRequest }),
 ];

@@ -2,8 +2,12 @@ import fc from "fast-check";
 import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { withFaults } from "../../../testkit/kube/fake_faults.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../../runtime/admission/request.ts";
-import { mutateContainerRecreateRequest, type RecreateAdmissionOptions } from "./admit.ts";
+import { parseFeatureGates } from "../../runtime/feature_gates.ts";
+import { controllerOptions } from "../../runtime/options.ts";
+import { mutateContainerRecreateRequest } from "./admit.ts";
 
 const hook = { httpGet: { path: "/stop", port: "web" } };
 const pod: JsonObject = {
@@ -38,11 +42,15 @@ const pod: JsonObject = {
   },
 };
 
-const options: RecreateAdmissionOptions = {
-  agents: true,
-  lookupPod: async (namespace, name) => (namespace === "default" && name === "web" ? pod : undefined),
-  lookupNodeLabels: async () => ({}),
-};
+/** A cluster with the pod, changed so, and its node. */
+function cluster(changes: JsonObject = {}, labels: Record<string, string> = {}) {
+  const server = fakeServer();
+  server.put("pods", JSON.parse(JSON.stringify({ ...pod, ...changes })));
+  server.put("nodes", { metadata: { name: "node1", labels } });
+  return { client: server.client, options: controllerOptions() };
+}
+
+const deps = cluster();
 
 function admissionOf(object: JsonObject, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return admissionRequest({ operation: "CREATE", object, ...changes });
@@ -57,9 +65,9 @@ function crr(spec: JsonObject, version = "v1beta1", metadata: JsonObject = {}): 
   };
 }
 
-async function admit(object: JsonObject, changes: Partial<RecreateAdmissionOptions> = {}) {
+async function admit(object: JsonObject, changes: Partial<typeof deps> = {}) {
   const before = cloneJson(object);
-  const answer = await mutateContainerRecreateRequest({ ...options, ...changes })(admissionOf(object));
+  const answer = await mutateContainerRecreateRequest({ ...deps, ...changes })(admissionOf(object));
   t.strictSame(object, before, "the request is not changed");
   return {
     answer,
@@ -110,7 +118,7 @@ t.test("what is set stays", async (t) => {
 });
 
 t.test("nodes without an agent are marked", async (t) => {
-  const { filled } = await admit(crr({}), { lookupNodeLabels: async () => ({ type: "virtual-kubelet" }) });
+  const { filled } = await admit(crr({}), cluster({}, { type: "virtual-kubelet" }));
   t.match(filled, { metadata: { labels: { type: "virtual-kubelet" } } });
 });
 
@@ -156,35 +164,34 @@ t.test("refusals in the reference's words", async (t) => {
   t.match((await admit(crr({ podName: 5 }))).answer, { allowed: false, code: 400, message: /podName/ });
   const { spec: _, ...bare } = crr({});
   t.strictSame((await admit(bare)).answer, refusal(400, "podName can not be empty"));
+  const options = controllerOptions({ gates: parseFeatureGates("KruiseDaemon=false") });
   t.strictSame(
-    (await admit(crr({}), { agents: false })).answer,
+    (await admit(crr({}), { options })).answer,
     refusal(403, "feature-gate KruiseDaemon is not enabled"),
   );
 });
 
 t.test("pods that cannot be restarted in", async (t) => {
-  const withPod = (changes: JsonObject) => ({ lookupPod: async () => ({ ...pod, ...changes }) });
   const inactive = refusal(400, "not allowed to recreate containers in an inactive Pod");
   const status = Object(pod["status"]);
-  t.strictSame((await admit(crr({}), withPod({ status: { ...status, phase: "Failed" } }))).answer, inactive);
+  t.strictSame((await admit(crr({}), cluster({ status: { ...status, phase: "Failed" } }))).answer, inactive);
   const deleted = { ...Object(pod["metadata"]), deletionTimestamp: "2026-01-01T00:00:00Z" };
-  t.strictSame((await admit(crr({}), withPod({ metadata: deleted }))).answer, inactive);
+  t.strictSame((await admit(crr({}), cluster({ metadata: deleted }))).answer, inactive);
   const ending = {
     ...status,
     phase: "Succeeded",
     conditions: [{ type: "SidecarTerminated", status: "True" }],
   };
-  t.ok((await admit(crr({}), withPod({ status: ending }))).answer.allowed);
+  t.ok((await admit(crr({}), cluster({ status: ending }))).answer.allowed);
   const unscheduled = { spec: { ...Object(pod["spec"]), nodeName: undefined } };
   t.strictSame(
-    (await admit(crr({}), withPod(unscheduled))).answer,
+    (await admit(crr({}), cluster(unscheduled))).answer,
     refusal(400, "not allowed to recreate containers in a pending Pod"),
   );
-  const lookupNodeLabels = async () => {
-    throw new Error('nodes "node1" not found');
-  };
+  const before = () => Promise.reject(new Error('nodes "node1" not found'));
+  const get = (plural: string) => (plural === "nodes" ? { before } : undefined);
   t.strictSame(
-    (await admit(crr({}), { lookupNodeLabels })).answer,
+    (await admit(crr({}), { client: withFaults(deps.client, { get }) })).answer,
     refusal(400, 'failed to get Node node1: nodes "node1" not found'),
   );
 });
@@ -192,7 +199,7 @@ t.test("pods that cannot be restarted in", async (t) => {
 t.test("updates change neither spec nor the labels that agents go by", async (t) => {
   const old = (await admit(crr({}))).filled;
   const update = (object: JsonObject, oldObject = old) =>
-    mutateContainerRecreateRequest(options)(admissionOf(object, { operation: "UPDATE", oldObject }));
+    mutateContainerRecreateRequest(deps)(admissionOf(object, { operation: "UPDATE", oldObject }));
   const labels = { "crr.apps.kruise.io/pod-uid": "pod-1", "crr.apps.kruise.io/node-name": "node1" };
   const relabelled = (changes: JsonObject) => ({
     ...old,

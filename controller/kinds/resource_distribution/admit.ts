@@ -18,40 +18,31 @@ import {
 import { isKubeError, messageOf, type Writer } from "../../../kube/index.ts";
 import type { AdmissionHandler } from "../../runtime/admission/request.ts";
 import { closedGate, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
-import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
-import type { FeatureGates } from "../../runtime/feature_gates.ts";
+import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
 import { copyResources } from "./copies.ts";
 
-interface ResourceDistributionAdmissionOptions {
-  readonly gates: FeatureGates;
-  /** Of the namespace below. */
-  readonly writer: Pick<Writer, "create">;
-  /** Where resources are tried out: that of this program. */
-  readonly namespace: string;
-}
-
-/** The handler of `/validate-apps-kruise-io-resourcedistribution`. */
-export function validateResourceDistribution(
-  options: ResourceDistributionAdmissionOptions,
-): AdmissionHandler {
+/** The handler of `/validate-apps-kruise-io-resourcedistribution`. Resources are tried out in the namespace of this program. */
+export function validateResourceDistribution({
+  writesFor,
+  options: { gates },
+  settings: { namespace },
+}: Pick<WebhookDeps, "writesFor" | "options" | "settings">): AdmissionHandler {
+  const writer = writesFor({ namespace });
   const written = typedHandler(resourceDistribution.readStored, async ({ object }, old) => {
     const mistakes = validateDistributedResource(object, old?.object);
     const resource = object.spec?.resource;
     const isTried = mistakes.length === 0 && !(old && jsonEqual(resource, old.object.spec?.resource));
-    const errors = isTried ? await triedOut(resource, options) : mistakes;
+    const errors = isTried ? await triedOut(resource, writer, namespace) : mistakes;
     return refusedFor([...errors, ...validateDistributionTargets(object, old?.object)], 422);
   });
-  return (request) => closedGate(options.gates, "ResourceDistributionGate") ?? written(request);
+  return (request) => closedGate(gates, "ResourceDistributionGate") ?? written(request);
 }
 
 /**
  * The server itself says whether it would store the resource. It does not look at the content where an object of this name
  * exists; then only `contentProblem` does.
  */
-async function triedOut(
-  resource: unknown,
-  { writer, namespace }: ResourceDistributionAdmissionOptions,
-): Promise<FieldError[]> {
+async function triedOut(resource: unknown, writer: Writer, namespace: string): Promise<FieldError[]> {
   const kind = distributedKind(distributedIdentity(resource));
   if (!isJsonObject(resource) || kind === undefined) return [];
   try {
@@ -78,8 +69,5 @@ function placedIn(resource: JsonObject, namespace: string): JsonObject {
 }
 
 export const resourceDistributionWebhooks: readonly Webhook[] = [
-  kindWebhook("validating", resourceDistribution, {
-    handler: ({ writesFor, options: { gates }, settings: { namespace } }) =>
-      validateResourceDistribution({ gates, writer: writesFor({ namespace }), namespace }),
-  }),
+  kindWebhook("validating", resourceDistribution, { handler: validateResourceDistribution }),
 ];

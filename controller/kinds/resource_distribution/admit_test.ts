@@ -4,6 +4,7 @@ import { KubeError, type KubeErrorCode } from "../../../kube/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { parseFeatureGates } from "../../runtime/feature_gates.ts";
+import { controllerOptions } from "../../runtime/options.ts";
 import { validateResourceDistribution } from "./admit.ts";
 
 const settings = {
@@ -26,15 +27,16 @@ function scene(refusal?: KubeErrorCode, gates = "ResourceDistributionGate=true")
   const tried: object[] = [];
   const server = fakeServer();
   const handler = validateResourceDistribution({
-    gates: parseFeatureGates(gates),
-    namespace: "kruise-system",
-    writer: {
+    options: controllerOptions({ gates: parseFeatureGates(gates) }),
+    settings: { namespace: "kruise-system" },
+    writesFor: (owner) => ({
+      ...server.client,
       create: async (resource, namespace, body, options) => {
-        tried.push({ plural: resource.plural, namespace, body, ...options });
+        tried.push({ owner, plural: resource.plural, namespace, body, ...options });
         if (refusal !== undefined) throw new KubeError(refusal, "asked: no", { said: "no" });
         return server.client.create(resource, namespace, body, options);
       },
-    },
+    }),
   });
   const ask = async (object: JsonObject, oldObject?: JsonObject): Promise<string> => {
     const answer = await handler(admissionRequest({ object, oldObject }));
@@ -48,6 +50,7 @@ t.test("the resource is tried out in the namespace of the program", async (t) =>
   t.equal(await ask(distribution()), "allowed");
   t.match(tried, [
     {
+      owner: { namespace: "kruise-system" },
       plural: "configmaps",
       namespace: "kruise-system",
       dryRun: true,

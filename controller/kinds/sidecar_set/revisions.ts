@@ -17,6 +17,7 @@ import {
   shortHash,
 } from "../../rollout/revisions/revisions.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
+import { newestOfVersion } from "./injection/version.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -78,14 +79,9 @@ export function surplusSidecarRevisions(
   const surplus = revisions.length - Math.max(1, spec.revisionHistoryLimit ?? DEFAULT_LIMIT);
   if (surplus <= 0) return [];
   const { revisionName = "", customVersion = "" } = spec.injectionStrategy?.revision ?? {};
-  const injected = revisionName || newestOfVersion(revisions, customVersion);
+  const injected = revisionName || newestOfVersion(revisions, customVersion)?.name;
   const names = used();
   return revisions
     .filter(({ name }) => name !== latest && name !== injected && !names.has(name))
     .slice(0, surplus);
-}
-
-function newestOfVersion(revisions: readonly ControllerRevision[], version: string): string | undefined {
-  if (version === "") return undefined;
-  return revisions.findLast(({ labels }) => labels[customVersionLabel] === version)?.name;
 }

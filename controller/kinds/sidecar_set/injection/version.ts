@@ -1,11 +1,14 @@
 /** Whether a new pod gets the present sidecars of a set or those of a revision. Spec: sidecarset 12, 13. */
-import { customVersionLabel, revisionSidecarSetLabel, type SidecarSetSpec } from "../../../../crds/index.ts";
+import {
+  customVersionLabel,
+  type RevisionChoice,
+  revisionSidecarSetLabel,
+  type SidecarSetSpec,
+} from "../../../../crds/index.ts";
 import type { Labels } from "../../../../kube/core/index.ts";
 import type { ControllerRevision, Random } from "../../../../kube/index.ts";
 import type { CompiledSidecarSet } from "./matching.ts";
 import { InjectionError, type PreparedSidecars, type Sidecars } from "./sidecars.ts";
-
-type PinnedRevision = NonNullable<NonNullable<SidecarSetSpec["injectionStrategy"]>["revision"]>;
 
 /** The revisions in the namespace of this program. */
 export interface RevisionSource {
@@ -60,12 +63,13 @@ export function missingRevision(
   return isFound ? undefined : notFound(pinned);
 }
 
-function notFound({ revisionName = "", customVersion = "" }: PinnedRevision): string {
+function notFound({ revisionName = "", customVersion = "" }: RevisionChoice): string {
   const wanted = revisionName === "" ? `custom version ${customVersion}` : `name ${revisionName}`;
   return `the ControllerRevision to inject is not found: none has ${wanted}`;
 }
 
-function newestOfVersion(
+/** None has the empty version. */
+export function newestOfVersion(
   revisions: Iterable<ControllerRevision>,
   version: string,
 ): ControllerRevision | undefined {
