@@ -2,8 +2,8 @@
  * Pods as those see them who look into running containers: ports, how each container fares, ephemeral containers.
  * kube/pod.ts has what workloads need of every pod of theirs; this is for the few pods that an object selects.
  */
-import { isJsonObject, type JsonObject, keyOf, type Labels, own } from "../../kube/core/index.ts";
-import { projectedJsonCodec, type Resource } from "../../kube/index.ts";
+import { isJsonObject, type JsonObject, type Labels, own } from "../../kube/core/index.ts";
+import { identifyProjection, projectedJsonCodec, type Resource } from "../../kube/index.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "./json_fields.ts";
 
 interface ObservedCondition {
@@ -64,7 +64,7 @@ export const observedPodResource: Resource<ObservedPod> = {
   namespaced: true,
   codec: projectedJsonCodec<ObservedPod>({
     fromJson: (value) => observedPod({ ...value }),
-    identify: (pod) => ({ key: keyOf(pod), uid: pod.uid, version: pod.resourceVersion }),
+    identify: identifyProjection,
   }),
 };
 

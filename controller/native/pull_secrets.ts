@@ -1,6 +1,6 @@
 /** Secrets with registry credentials, as far as pull jobs look at them. Their data is never logged. */
-import { keyOf, type Labels } from "../../kube/core/index.ts";
-import { projectedJsonCodec, type Resource } from "../../kube/index.ts";
+import type { Labels } from "../../kube/core/index.ts";
+import { identifyProjection, projectedJsonCodec, type Resource } from "../../kube/index.ts";
 import { objectAt, textAt, textsAt } from "./json_fields.ts";
 
 export interface PullSecret {
@@ -37,10 +37,6 @@ export const pullSecretResource: Resource<PullSecret> = {
         deleting: textAt(metadata, "deletionTimestamp") !== "",
       };
     },
-    identify: ({ namespace, name, uid, resourceVersion }) => ({
-      key: keyOf({ namespace, name }),
-      uid,
-      version: resourceVersion,
-    }),
+    identify: identifyProjection,
   }),
 };

@@ -1,6 +1,11 @@
 /** What is kept of Deployments, ReplicaSets and Jobs: who they are, whose, and how many pods they want. */
 import type { JsonObject, Labels } from "../../kube/core/index.ts";
-import { type ControllerOf, projectedJsonCodec, type Resource } from "../../kube/index.ts";
+import {
+  type ControllerOf,
+  identifyProjection,
+  projectedJsonCodec,
+  type Resource,
+} from "../../kube/index.ts";
 import { numberAt, objectAt, textAt } from "./json_fields.ts";
 import { controllerIn } from "./owners.ts";
 
@@ -37,11 +42,7 @@ function nativeWorkload(group: string, plural: string, kind: string): Resource<N
     namespaced: true,
     codec: projectedJsonCodec<NativeWorkload>({
       fromJson: (value) => read(value, size),
-      identify: ({ namespace, name, uid, resourceVersion }) => ({
-        key: `${namespace}/${name}`,
-        uid,
-        version: resourceVersion,
-      }),
+      identify: identifyProjection,
     }),
   };
 }

@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { contentOf, type DistributedContent, type DistributedKind } from "../../../crds/index.ts";
-import { goJson, type JsonObject, keyOf, type Labels } from "../../../kube/core/index.ts";
-import { projectedJsonCodec, type Resource } from "../../../kube/index.ts";
+import { goJson, type JsonObject, type Labels } from "../../../kube/core/index.ts";
+import { identifyProjection, projectedJsonCodec, type Resource } from "../../../kube/index.ts";
 import { objectAt, textAt } from "../../native/json_fields.ts";
 import { controllerIn } from "../../native/owners.ts";
 
@@ -48,11 +48,7 @@ function copyResource(kind: DistributedKind, plural: string): Resource<Copy> {
     namespaced: true,
     codec: projectedJsonCodec<Copy>({
       fromJson: (value) => copyOf(kind, value),
-      identify: ({ namespace, name, uid, resourceVersion }) => ({
-        key: keyOf({ namespace, name }),
-        uid,
-        version: resourceVersion,
-      }),
+      identify: identifyProjection,
     }),
   };
 }

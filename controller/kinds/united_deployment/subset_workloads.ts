@@ -1,6 +1,11 @@
 /** The workloads of subsets in the caches: a value for each kind of workload. */
 import type { SubsetTemplateName } from "../../../crds/index.ts";
-import { type KubeObject, projectedJsonCodec, type Resource } from "../../../kube/index.ts";
+import {
+  identifyProjection,
+  type KubeObject,
+  projectedJsonCodec,
+  type Resource,
+} from "../../../kube/index.ts";
 import type { OwnerKey } from "../../plan/owners.ts";
 import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { Children, type ChildrenDeps } from "../../runtime/children.ts";
@@ -45,11 +50,7 @@ const deployments = projected(workloadKinds.deploymentTemplate);
 function projected(kind: WorkloadKind): Resource<SubsetWorkload> {
   const codec = projectedJsonCodec<SubsetWorkload>({
     fromJson: (value) => workloadOf(kind, value),
-    identify: ({ namespace, name, uid, resourceVersion }) => ({
-      key: `${namespace}/${name}`,
-      uid,
-      version: resourceVersion,
-    }),
+    identify: identifyProjection,
   });
   return { ...kind.resource, codec };
 }
