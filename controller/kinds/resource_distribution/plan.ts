@@ -15,11 +15,10 @@ import {
   isJsonObject,
   type JsonObject,
   type Labels,
-  type OwnerReference,
 } from "../../../kube/core/index.ts";
 import { objectAt, objectsAt, textsAt } from "../../native/json_fields.ts";
 import type { ObjectBody } from "../../plan/effects.ts";
-import { GROUP } from "../../plan/resources.ts";
+import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import { type Copy, contentHash, sha256 } from "./copies.ts";
 import { type Targets, targetsOf } from "./targets.ts";
 
@@ -118,7 +117,7 @@ function sourceOf(distribution: ResourceDistribution): Wanted["source"] {
     labels: textsAt(metadata, "labels"),
     annotations: { ...textsAt(metadata, "annotations"), [FROM]: name, [HASH]: sourceHash(resource) },
     finalizers: textList(metadata["finalizers"]),
-    owners: [...given, ownerReference(name, uid)],
+    owners: [...given, ownerReference("ResourceDistribution", name, uid)],
     hasOwners: given.length > 0,
   };
 }
@@ -126,18 +125,6 @@ function sourceOf(distribution: ResourceDistribution): Wanted["source"] {
 /** Of `spec.resource` as the API serves it: compact, its keys in order. */
 function sourceHash(resource: JsonObject): string {
   return sha256(goJson(resource, { sortKeys: true }));
-}
-
-function ownerReference(name: string, uid: string): OwnerReference {
-  const apiVersion = `${GROUP}/v1beta1`;
-  return {
-    apiVersion,
-    kind: "ResourceDistribution",
-    name,
-    uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  };
 }
 
 /** One namespace, whatever the others are like. */
