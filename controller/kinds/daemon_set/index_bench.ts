@@ -17,9 +17,9 @@ const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).
 const model = new Model(daemonSet({ burstReplicas: nodes }), names);
 const memory = new PlanMemory();
 
-function pass(index: DaemonIndex, model: Model): void {
+function planOf(index: DaemonIndex, model: Model) {
   const observed = model.observed(index);
-  const plan = planDaemonSet(
+  return planDaemonSet(
     daemonSetState({
       observed,
       options: defaultOptions,
@@ -29,15 +29,23 @@ function pass(index: DaemonIndex, model: Model): void {
       memory,
     }),
   );
+}
+
+function pass(index: DaemonIndex, model: Model): void {
+  const plan = planOf(index, model);
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };
 }
 
-for (let round = 0; round < 10; round++) {
-  pass(model.index(), model);
-  for (const name of [...model.pods.keys()]) model.kubelet(name);
-  model.now += 50;
+function live(model: Model, rounds: number): void {
+  for (let round = 0; round < rounds; round++) {
+    pass(model.index(), model);
+    for (const name of [...model.pods.keys()]) model.kubelet(name);
+    model.now += 50;
+  }
 }
+
+live(model, 10);
 const [pod] = model.owned();
 if (pod === undefined || model.set.status?.numberAvailable !== nodes)
   throw new Error("the set did not settle");
@@ -71,17 +79,7 @@ const burst = new Model(daemonSet({ burstReplicas: nodes }), names);
 const bursting = burst.index();
 pass(bursting, burst);
 function send(): void {
-  const observed = burst.observed(bursting);
-  const plan = planDaemonSet(
-    daemonSetState({
-      observed,
-      options: defaultOptions,
-      now: burst.now,
-      random: Math.random,
-      explains: false,
-      memory,
-    }),
-  );
+  const plan = planOf(bursting, burst);
   for (const action of plan.actions) burst.writes.begin(action, burst.now);
   burst.set = { ...burst.set, status: plan.status };
 }
@@ -98,11 +96,7 @@ printCost(`the answer to one of up to ${nodes} creations in flight`, 100, () => 
 const rollingUpdate = { rollingUpdateType: "InPlaceIfPossible", maxUnavailable: "10%", maxSurge: 0 } as const;
 const updateStrategy = { type: "RollingUpdate", rollingUpdate } as const;
 const rolling = new Model(daemonSet({ burstReplicas: nodes, updateStrategy }), names);
-for (let round = 0; round < 12; round++) {
-  pass(rolling.index(), rolling);
-  for (const name of [...rolling.pods.keys()]) rolling.kubelet(name);
-  rolling.now += 50;
-}
+live(rolling, 12);
 rolling.changeSpec((spec) => {
   for (const container of spec.template.spec.containers) container.image = "app:2";
 });
