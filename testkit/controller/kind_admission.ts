@@ -3,7 +3,7 @@
 import type { kinds } from "../../controller/kinds.ts";
 import { writersOf } from "../../controller/plan/owners.ts";
 import type { AdmissionHandler } from "../../controller/runtime/admission/request.ts";
-import type { WebhookDeps } from "../../controller/runtime/admission/webhook.ts";
+import type { Webhook, WebhookDeps } from "../../controller/runtime/admission/webhook.ts";
 import { parseFeatureGates } from "../../controller/runtime/feature_gates.ts";
 import { SharedInformers } from "../../controller/runtime/informers.ts";
 import { controllerOptions } from "../../controller/runtime/options.ts";
@@ -29,6 +29,22 @@ function deps(): WebhookDeps {
     recorderOf: () => ({ event: () => undefined }),
     refused: () => undefined,
   };
+}
+
+export function withGates(gates: string): Pick<WebhookDeps, "options"> {
+  return { options: controllerOptions({ gates: parseFeatureGates(gates) }) };
+}
+
+/** The handler of the one webhook of this phase. Gates are as they are by default. */
+export function handlerOf(
+  webhooks: readonly Webhook[],
+  phase: Webhook["phase"],
+  changes: Partial<WebhookDeps> = {},
+): AdmissionHandler {
+  const webhook = webhooks.find((each) => each.phase === phase);
+  const handler = webhook?.handler({ ...deps(), options: controllerOptions(), ...changes });
+  if (handler === undefined) throw new Error(`there is no ${phase} webhook`);
+  return handler;
 }
 
 export function handlersOf(kind: ListedKind, phase: "mutating" | "validating"): AdmissionHandler[] {

@@ -1,10 +1,12 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../../runtime/admission/request.ts";
-import { mutateAdvancedCronJob, validateAdvancedCronJobRequest } from "./admit.ts";
+import { advancedCronJobWebhooks } from "./admit.ts";
 
-const mutate = mutateAdvancedCronJob({ templateDefaults: true, hostNetworkPorts: false });
+const mutate = handlerOf(advancedCronJobWebhooks, "mutating");
+const validate = handlerOf(advancedCronJobWebhooks, "validating");
 
 function request(object: JsonObject, oldObject?: JsonObject): AdmissionRequest {
   return admissionRequest({ object, oldObject });
@@ -32,7 +34,7 @@ async function defaulted(object: JsonObject, old?: JsonObject): Promise<JsonObje
 }
 
 async function answerTo(object: JsonObject, old?: JsonObject): Promise<AdmissionResponse> {
-  return validateAdvancedCronJobRequest(request(await defaulted(object, old), old));
+  return validate(request(await defaulted(object, old), old));
 }
 
 /** The refusal after defaulting, or nothing. */

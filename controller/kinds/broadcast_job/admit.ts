@@ -1,11 +1,5 @@
 /** Admission of BroadcastJobs, both versions. Spec: jobs B6. */
-import {
-  broadcastJob,
-  defaultBroadcastJob,
-  type TemplateDefaulting,
-  validateBroadcastJob,
-} from "../../../crds/index.ts";
-import type { AdmissionHandler } from "../../runtime/admission/request.ts";
+import { broadcastJob, defaultBroadcastJob, validateBroadcastJob } from "../../../crds/index.ts";
 import {
   defaultingHandler,
   refusedFor,
@@ -14,21 +8,17 @@ import {
 } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
 
-/** The handler of `/mutate-apps-kruise-io-broadcastjob`. */
-export function mutateBroadcastJob(options: TemplateDefaulting): AdmissionHandler {
-  return defaultingHandler(broadcastJob.read, (object, old) =>
-    defaultBroadcastJob(object, { ...options, old }),
-  );
-}
-
-/** The handler of `/validate-apps-kruise-io-broadcastjob`. Refusals carry the code 500, as the API has it. */
-export const validateBroadcastJobRequest: AdmissionHandler = typedHandler(broadcastJob.read, (next, old) =>
+/** Refusals carry the code 500, as the API has it. */
+const validate = typedHandler(broadcastJob.read, (next, old) =>
   refusedFor(validateBroadcastJob(next, old), 500),
 );
 
 export const broadcastJobWebhooks: readonly Webhook[] = [
   kindWebhook("mutating", broadcastJob, {
-    handler: ({ options }) => mutateBroadcastJob(templateDefaulting(options)),
+    handler: ({ options }) =>
+      defaultingHandler(broadcastJob.read, (object, old) =>
+        defaultBroadcastJob(object, { ...templateDefaulting(options), old }),
+      ),
   }),
-  kindWebhook("validating", broadcastJob, { handler: () => validateBroadcastJobRequest }),
+  kindWebhook("validating", broadcastJob, { handler: () => validate }),
 ];

@@ -1,10 +1,12 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf, withGates } from "../../../testkit/controller/kind_admission.ts";
 import type { AdmissionRequest } from "../../runtime/admission/request.ts";
-import { mutateBroadcastJob, validateBroadcastJobRequest } from "./admit.ts";
+import { broadcastJobWebhooks } from "./admit.ts";
 
-const mutate = mutateBroadcastJob({ templateDefaults: true, hostNetworkPorts: false });
+const mutate = handlerOf(broadcastJobWebhooks, "mutating");
+const validate = handlerOf(broadcastJobWebhooks, "validating");
 
 function request(object: JsonObject, oldObject?: JsonObject): AdmissionRequest {
   return admissionRequest({ object, oldObject });
@@ -30,7 +32,7 @@ async function defaulted(object: JsonObject, old?: JsonObject): Promise<JsonObje
 
 /** The refusal after defaulting, or nothing. */
 async function refusal(object: JsonObject, old?: JsonObject): Promise<string | undefined> {
-  const answer = await validateBroadcastJobRequest(request(await defaulted(object, old), old));
+  const answer = await validate(request(await defaulted(object, old), old));
   if (answer.allowed) return undefined;
   t.equal(answer.code, 500);
   return answer.message;
@@ -54,14 +56,14 @@ t.test("defaults, once", async (t) => {
 t.test(
   "with gate TemplateNoDefaults the template stays as it is, and is validated as the server will fill it in",
   async (t) => {
-    const bare = mutateBroadcastJob({ templateDefaults: false, hostNetworkPorts: false });
+    const bare = handlerOf(broadcastJobWebhooks, "mutating", withGates("TemplateNoDefaults=true"));
     const object = job({});
     const answer = await bare(request(object));
     const after = answer.allowed ? applyJsonPatch(object, answer.patch ?? []) : {};
     t.same((after["spec"] as JsonObject)["template"], (object["spec"] as JsonObject)["template"]);
-    t.match(await validateBroadcastJobRequest(request(after)), { allowed: true });
+    t.match(await validate(request(after)), { allowed: true });
     const broken = job({}, { containers: [{ name: "A_B", image: "task:1" }] });
-    t.match(await validateBroadcastJobRequest(request(broken)), {
+    t.match(await validate(request(broken)), {
       allowed: false,
       message: /containers\[0\]\.name/,
     });
@@ -118,6 +120,6 @@ t.test("amounts that mean nothing are refused, unless they are stored", async (t
 });
 
 t.test("values of wrong types cannot be decoded", async (t) => {
-  const answer = await validateBroadcastJobRequest(request(job({ paused: "yes" })));
+  const answer = await validate(request(job({ paused: "yes" })));
   t.match(answer, { allowed: false, code: 400, message: /spec\.paused/ });
 });

@@ -1,14 +1,16 @@
 import t from "tap";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
 import type {
   AdmissionOperation,
   AdmissionRequest,
   AdmissionResponse,
 } from "../../runtime/admission/request.ts";
-import { mutateDaemonSet, validateDaemonSetRequest } from "./admit.ts";
+import { daemonSetWebhooks } from "./admit.ts";
 
-const validate = validateDaemonSetRequest({ hostNetworkPorts: false });
+const mutate = handlerOf(daemonSetWebhooks, "mutating");
+const validate = handlerOf(daemonSetWebhooks, "validating");
 
 function daemons(version: string, rollingUpdate: object, spec: object = {}): JsonObject {
   return {
@@ -53,9 +55,9 @@ t.test("what is refused tells the operation by its code, as in the API", async (
 t.test("types are reported with 400", async (t) => {
   const malformed = daemons("v1beta1", { maxUnavailable: { a: 1 } });
   t.match(await validate(request("CREATE", malformed)), { allowed: false, code: 400 });
-  t.match(await mutateDaemonSet(request("CREATE", malformed)), { allowed: false, code: 400 });
+  t.match(await mutate(request("CREATE", malformed)), { allowed: false, code: 400 });
   const unknown = { ...good, apiVersion: "apps.kruise.io/v9" };
-  t.match(await mutateDaemonSet(request("CREATE", unknown)), { allowed: false, code: 400 });
+  t.match(await mutate(request("CREATE", unknown)), { allowed: false, code: 400 });
 });
 
 t.test("a stored object that cannot be decoded may be put right", async (t) => {
@@ -64,16 +66,14 @@ t.test("a stored object that cannot be decoded may be put right", async (t) => {
 });
 
 t.test("Surging is rewritten in v1alpha1 only", async (t) => {
-  const patched = await mutateDaemonSet(
-    request("CREATE", daemons("v1alpha1", { rollingUpdateType: "Surging" })),
-  );
+  const patched = await mutate(request("CREATE", daemons("v1alpha1", { rollingUpdateType: "Surging" })));
   const values = Object.fromEntries(operationsOf(patched).map(({ path, value }) => [path, value]));
   t.match(values, {
     "/spec/updateStrategy/rollingUpdate/rollingUpdateType": "Standard",
     "/spec/updateStrategy/rollingUpdate/maxSurge": 1,
     "/spec/updateStrategy/rollingUpdate/maxUnavailable": 0,
   });
-  const kept = await mutateDaemonSet(request("CREATE", daemons("v1beta1", { rollingUpdateType: "Surging" })));
+  const kept = await mutate(request("CREATE", daemons("v1beta1", { rollingUpdateType: "Surging" })));
   t.notOk(operationsOf(kept).some(({ path }) => path.endsWith("/rollingUpdateType")));
 });
 

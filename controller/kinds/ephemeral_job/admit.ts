@@ -1,15 +1,8 @@
 /** Admission of EphemeralJobs. Spec: containers 5.6. */
 import { ephemeralJob, validateEphemeralJob } from "../../../crds/index.ts";
-import { type AdmissionHandler, allowed } from "../../runtime/admission/request.ts";
+import { allowed } from "../../runtime/admission/request.ts";
 import { refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
-
-/** The handler of `/validate-apps-kruise-io-v1alpha1-ephemeraljob`. */
-export const validateEphemeralJobRequest: AdmissionHandler = (request) => {
-  // Stored while no webhook looked, it may be malformed: its finalizer can still go.
-  if (Object(request.object?.["metadata"]).deletionTimestamp !== undefined) return allowed;
-  return staying(request);
-};
 
 const staying = typedHandler(ephemeralJob.read, ({ object }, old) =>
   refusedFor(validateEphemeralJob(object, old?.object), 400),
@@ -19,6 +12,8 @@ export const ephemeralJobWebhooks: readonly Webhook[] = [
   kindWebhook("validating", ephemeralJob, {
     name: "ephemeraljobs",
     path: "/validate-apps-kruise-io-v1alpha1-ephemeraljob",
-    handler: () => validateEphemeralJobRequest,
+    handler: () => (request) =>
+      // Stored while no webhook looked, it may be malformed: its finalizer can still go.
+      Object(request.object?.["metadata"]).deletionTimestamp === undefined ? staying(request) : allowed,
   }),
 ];

@@ -1,8 +1,9 @@
 import t from "tap";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
 import type { AdmissionResponse } from "../../runtime/admission/request.ts";
-import { validateEphemeralJobRequest } from "./admit.ts";
+import { ephemeralJobWebhooks } from "./admit.ts";
 
 const good = {
   name: "look",
@@ -13,7 +14,7 @@ const good = {
 };
 
 async function ask(object: JsonObject | undefined): Promise<AdmissionResponse> {
-  return validateEphemeralJobRequest(admissionRequest({ object }));
+  return handlerOf(ephemeralJobWebhooks, "validating")(admissionRequest({ object }));
 }
 
 function job(ephemeralContainers: unknown, more: object = {}): JsonObject {

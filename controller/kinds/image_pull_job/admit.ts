@@ -6,21 +6,9 @@ import {
   imagePullJobComplaints,
   newComplaint,
 } from "../../../crds/index.ts";
-import { type AdmissionHandler, allowed, denied } from "../../runtime/admission/request.ts";
+import { allowed, denied } from "../../runtime/admission/request.ts";
 import { defaultingHandler, gated, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
-import type { FeatureGates } from "../../runtime/feature_gates.ts";
-
-/** The handler of `/mutate-apps-kruise-io-imagepulljob`. */
-export const mutateImagePullJob: AdmissionHandler = defaultingHandler(
-  imagePullJob.read,
-  (object, _old, { operation }) => defaultImagePullJob(object, operation === "CREATE"),
-);
-
-/** The handler of `/validate-apps-kruise-io-imagepulljob`. */
-export function validateImagePullJob(gates: FeatureGates): AdmissionHandler {
-  return gated(gates, ["KruiseDaemon", "ImagePullJobGate"], validate);
-}
 
 const validate = typedHandler(imagePullJob.read, ({ object }, old) => {
   const complaint = newComplaint(imagePullJobComplaints, object, old?.object);
@@ -30,9 +18,15 @@ const validate = typedHandler(imagePullJob.read, ({ object }, old) => {
 });
 
 export const imagePullJobWebhooks: readonly Webhook[] = [
-  kindWebhook("mutating", imagePullJob, { name: "imagepulljob-v1beta1", handler: () => mutateImagePullJob }),
+  kindWebhook("mutating", imagePullJob, {
+    name: "imagepulljob-v1beta1",
+    handler: () =>
+      defaultingHandler(imagePullJob.read, (object, _old, { operation }) =>
+        defaultImagePullJob(object, operation === "CREATE"),
+      ),
+  }),
   kindWebhook("validating", imagePullJob, {
     name: "imagepulljob-v1beta1",
-    handler: ({ options: { gates } }) => validateImagePullJob(gates),
+    handler: ({ options: { gates } }) => gated(gates, ["KruiseDaemon", "ImagePullJobGate"], validate),
   }),
 ];

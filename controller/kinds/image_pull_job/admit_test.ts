@@ -1,12 +1,23 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import type { AdmissionHandler, AdmissionRequest } from "../../runtime/admission/request.ts";
-import { parseFeatureGates } from "../../runtime/feature_gates.ts";
-import { mutateImageListPullJob, validateImageListPullJob } from "../image_list_pull_job/admit.ts";
-import { mutateNodeImage, validateNodeImage } from "../node_image/admit.ts";
-import { mutateImagePullJob, validateImagePullJob } from "./admit.ts";
+import { type FeatureGates, parseFeatureGates } from "../../runtime/feature_gates.ts";
+import { controllerOptions } from "../../runtime/options.ts";
+import { imageListPullJobWebhooks } from "../image_list_pull_job/admit.ts";
+import { nodeImageWebhooks } from "../node_image/admit.ts";
+import { imagePullJobWebhooks } from "./admit.ts";
+
+const validating = (webhooks: typeof nodeImageWebhooks) => (gates: FeatureGates) =>
+  handlerOf(webhooks, "validating", { options: controllerOptions({ gates }) });
+const validateImagePullJob = validating(imagePullJobWebhooks);
+const validateImageListPullJob = validating(imageListPullJobWebhooks);
+const validateNodeImage = validating(nodeImageWebhooks);
+const mutateImagePullJob = handlerOf(imagePullJobWebhooks, "mutating");
+const mutateImageListPullJob = handlerOf(imageListPullJobWebhooks, "mutating");
+const mutateNodeImage = handlerOf(nodeImageWebhooks, "mutating", { clock: testClock() });
 
 const gates = parseFeatureGates("ImagePullJobGate=true");
 
@@ -165,7 +176,7 @@ t.test("lists of images", async (t) => {
 t.test("tags in a NodeImage get times and limits, and are refused without a time to live", async (t) => {
   const tags = (tag: object) => ({ spec: { images: { ubuntu: { tags: [tag] } } } });
   const asked = request("NodeImage", tags({ tag: "latest", pullPolicy: { ttlSecondsAfterFinished: 300 } }));
-  const found = await defaulted(mutateNodeImage(testClock()), asked);
+  const found = await defaulted(mutateNodeImage, asked);
   t.match(
     found,
     tags({

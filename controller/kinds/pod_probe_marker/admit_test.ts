@@ -1,9 +1,9 @@
 import t from "tap";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf, withGates } from "../../../testkit/controller/kind_admission.ts";
 import type { AdmissionResponse } from "../../runtime/admission/request.ts";
-import { parseFeatureGates } from "../../runtime/feature_gates.ts";
-import { validatePodProbeMarkerRequest } from "./admit.ts";
+import { podProbeMarkerWebhooks } from "./admit.ts";
 
 const exec = { exec: { command: ["true"] } };
 const good = { name: "idle", containerName: "main", podConditionType: "case.example/idle", probe: exec };
@@ -19,7 +19,7 @@ function marker(spec: object = {}, metadata: object = {}): JsonObject {
 
 async function ask(object: JsonObject, oldObject?: JsonObject, gates = ""): Promise<AdmissionResponse> {
   const request = admissionRequest({ object, oldObject });
-  return validatePodProbeMarkerRequest(parseFeatureGates(gates))(request);
+  return handlerOf(podProbeMarkerWebhooks, "validating", withGates(gates))(request);
 }
 
 async function refusal(spec: object): Promise<string> {

@@ -24,9 +24,6 @@ import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admis
  */
 const whitelistKey = "SidecarSet_PatchPodMetadata_WhiteList";
 
-/** The handler of `/mutate-apps-kruise-io-sidecarset`. */
-export const mutateSidecarSet: AdmissionHandler = defaultingHandler(sidecarSet.read, defaultSidecarSet);
-
 /** The handler of `/validate-apps-kruise-io-sidecarset`. A refusal has code 500, as in the API. */
 export function validateSidecarSetRequest({
   client,
@@ -86,6 +83,8 @@ async function findRevision(
 }
 
 export const sidecarSetWebhooks: readonly Webhook[] = [
-  kindWebhook("mutating", sidecarSet, { handler: () => mutateSidecarSet }),
+  kindWebhook("mutating", sidecarSet, {
+    handler: () => defaultingHandler(sidecarSet.read, defaultSidecarSet),
+  }),
   kindWebhook("validating", sidecarSet, { handler: validateSidecarSetRequest }),
 ];

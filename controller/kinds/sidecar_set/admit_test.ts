@@ -2,9 +2,10 @@
 import t from "tap";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
 import { type FakeServer, fakeServer, type StoredObject } from "../../../testkit/kube/fake_server.ts";
 import { controllerOptions } from "../../runtime/options.ts";
-import { mutateSidecarSet, validateSidecarSetRequest } from "./admit.ts";
+import { sidecarSetWebhooks, validateSidecarSetRequest } from "./admit.ts";
 
 const plural = "sidecarsets.apps.kruise.io";
 const systemNamespace = "kruise-system";
@@ -129,7 +130,7 @@ t.test("the revision for new pods", async (t) => {
 });
 
 t.test("a creation is filled in and hashed", async (t) => {
-  const answer = await mutateSidecarSet(admissionRequest({ object: raw("one") }));
+  const answer = await handlerOf(sidecarSetWebhooks, "mutating")(admissionRequest({ object: raw("one") }));
   t.ok(answer.allowed);
   const patch = answer.allowed ? (answer.patch ?? []) : [];
   t.ok(patch.some(({ path }) => path === "/metadata/annotations"));
@@ -139,7 +140,10 @@ t.test("a creation is filled in and hashed", async (t) => {
 t.test("types that are wrong are refused before anything is looked at", async (t) => {
   const server = fakeServer();
   t.match(await admit(server, raw("one", { containers: [{ name: 1 }] })), /^400 spec\.containers\[0\]\.name/);
-  const mutated = await mutateSidecarSet(admissionRequest({ object: raw("one", { volumes: {} }) }));
+  const mutated = await handlerOf(
+    sidecarSetWebhooks,
+    "mutating",
+  )(admissionRequest({ object: raw("one", { volumes: {} }) }));
   t.match(mutated, { allowed: false, code: 400 });
   t.strictSame(server.calls, []);
 });
