@@ -9,7 +9,7 @@ import {
 } from "../../../crds/index.ts";
 import { ignoreNotFound, messageOf, podResource, type ReadingClient } from "../../../kube/index.ts";
 import { withProtectedReplicas } from "../../runtime/admission/deletion_protection.ts";
-import { type AdmissionHandler, type AdmissionResponse, denied } from "../../runtime/admission/request.ts";
+import { type AdmissionResponse, denied } from "../../runtime/admission/request.ts";
 import {
   defaultingHandler,
   refusedFor,
@@ -17,29 +17,12 @@ import {
   typedHandler,
 } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
-import type { ControllerOptions } from "../../runtime/options.ts";
-
-type ValidationDeps = Pick<WebhookDeps, "client" | "options" | "allowPrivileged">;
-
-/** The handler of `/mutate-apps-kruise-io-cloneset`. */
-export function mutateCloneSet(options: ControllerOptions): AdmissionHandler {
-  const defaulting = templateDefaulting(options);
-  return defaultingHandler(cloneSet.read, (object, old) => defaultCloneSet(object, { ...defaulting, old }));
-}
-
-/** The handler of `/validate-apps-kruise-io-cloneset`. */
-export function validateCloneSetRequest(deps: ValidationDeps): AdmissionHandler {
-  const written = typedHandler(cloneSet.read, (next, old, { namespace }) =>
-    validate(namespace, next, old, deps),
-  );
-  return withProtectedReplicas(deps.options.gates, written);
-}
 
 async function validate(
   namespace: string,
   next: DecodedCloneSet,
   old: DecodedCloneSet | undefined,
-  { client, allowPrivileged }: ValidationDeps,
+  { client, allowPrivileged }: WebhookDeps,
 ): Promise<AdmissionResponse> {
   const pods = new Map<string, FoundPod>();
   const problems: string[] = [];
@@ -57,10 +40,20 @@ async function validate(
 }
 
 export const cloneSetWebhooks: readonly Webhook[] = [
-  kindWebhook("mutating", cloneSet, { handler: ({ options }) => mutateCloneSet(options) }),
+  kindWebhook("mutating", cloneSet, {
+    handler: ({ options }) =>
+      defaultingHandler(cloneSet.read, (object, old) =>
+        defaultCloneSet(object, { ...templateDefaulting(options), old }),
+      ),
+  }),
   kindWebhook("validating", cloneSet, {
     operations: ["CREATE", "UPDATE", "DELETE"],
-    handler: (deps) => deps.reported("CloneSet", validateCloneSetRequest(deps)),
+    handler: (deps) => {
+      const written = typedHandler(cloneSet.read, (next, old, { namespace }) =>
+        validate(namespace, next, old, deps),
+      );
+      return deps.reported("CloneSet", withProtectedReplicas(deps.options.gates, written));
+    },
   }),
 ];
 

@@ -1,12 +1,17 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
 import { withFaults } from "../../../testkit/kube/fake_faults.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import type { AdmissionRequest } from "../../runtime/admission/request.ts";
 import { parseFeatureGates } from "../../runtime/feature_gates.ts";
 import { controllerOptions } from "../../runtime/options.ts";
-import { mutateCloneSet, validateCloneSetRequest } from "./admit.ts";
+import { cloneSetWebhooks } from "./admit.ts";
+
+type Deps = ReturnType<typeof depsWith>;
+const mutateCloneSet = (options: Deps["options"]) => handlerOf(cloneSetWebhooks, "mutating", { options });
+const validateCloneSetRequest = (deps: Deps) => handlerOf(cloneSetWebhooks, "validating", deps);
 
 function depsWith(gates: string, { client } = fakeServer()) {
   return { client, allowPrivileged: true, options: controllerOptions({ gates: parseFeatureGates(gates) }) };

@@ -2,7 +2,9 @@ import t from "tap";
 import type { PersistentPodState } from "../../../crds/index.ts";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
-import { validatePersistentPodStateRequest } from "./admit.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
+import { persistentPodStateWebhooks } from "./admit.ts";
 
 const targetRef = { apiVersion: "apps/v1", kind: "StatefulSet", name: "web" };
 
@@ -27,9 +29,13 @@ async function admit(
   oldObject?: JsonObject,
   others: PersistentPodState[] = [],
 ): Promise<string> {
-  const handler = validatePersistentPodStateRequest(async () => others);
-  const request = admissionRequest({ object, oldObject });
-  const answer = await handler(request);
+  const server = fakeServer();
+  for (const { metadata, ...rest } of others) {
+    const stored = { ...rest, metadata: { ...metadata, namespace: "default" } };
+    server.put("persistentpodstates.apps.kruise.io", stored);
+  }
+  const handler = handlerOf(persistentPodStateWebhooks, "validating", { client: server.client });
+  const answer = await handler(admissionRequest({ object, oldObject }));
   return answer.allowed ? "allowed" : `${answer.code} ${answer.message}`;
 }
 

@@ -1,11 +1,12 @@
 import t from "tap";
 import { applyJsonPatch, isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { handlerOf } from "../../../testkit/controller/kind_admission.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../../runtime/admission/request.ts";
 import { parseFeatureGates } from "../../runtime/feature_gates.ts";
 import { controllerOptions } from "../../runtime/options.ts";
-import { mutateStatefulSet, validateStatefulSetRequest } from "./admit.ts";
+import { statefulSetWebhooks } from "./admit.ts";
 
 const gates = ["ResourcesDeletionProtection", "StatefulSetAutoDeletePVC", "StatefulSetAutoResizePVCGate"];
 const options = controllerOptions({ gates: parseFeatureGates(gates.map((gate) => `${gate}=true`).join()) });
@@ -13,6 +14,8 @@ const server = fakeServer();
 for (const [name, allowVolumeExpansion] of Object.entries({ wide: true, fixed: false }))
   server.put("storageclasses.storage.k8s.io", { metadata: { name }, allowVolumeExpansion });
 const deps = { client: server.client, options };
+const mutate = handlerOf(statefulSetWebhooks, "mutating", deps);
+const validate = handlerOf(statefulSetWebhooks, "validating", deps);
 
 function set(spec: object = {}, version = "v1beta1"): JsonObject {
   return {
@@ -35,7 +38,7 @@ function request(object: JsonObject | undefined, oldObject?: JsonObject): Admiss
 }
 
 async function defaulted(object: JsonObject): Promise<JsonObject> {
-  const response = await mutateStatefulSet(options)(request(object));
+  const response = await mutate(request(object));
   if (!response.allowed) throw new Error(response.message);
   const result = applyJsonPatch(object, [...(response.patch ?? [])]);
   return isJsonObject(result) ? result : {};
@@ -43,7 +46,7 @@ async function defaulted(object: JsonObject): Promise<JsonObject> {
 
 async function answer(object: JsonObject, old?: JsonObject): Promise<AdmissionResponse> {
   const before = old === undefined ? undefined : await defaulted(old);
-  return validateStatefulSetRequest(deps)(request(await defaulted(object), before));
+  return validate(request(await defaulted(object), before));
 }
 
 async function words(spec: object, oldSpec?: object): Promise<string> {
@@ -174,7 +177,7 @@ t.test("protected sets are not deleted", async (t) => {
     ...set({ replicas }),
     metadata: { name: "web", labels: { "policy.kruise.io/delete-protection": policy } },
   });
-  const remove = (old: JsonObject) => validateStatefulSetRequest(deps)(request(undefined, old));
+  const remove = (old: JsonObject) => validate(request(undefined, old));
   t.match(await remove(labelled("Always", 0)), { allowed: false, code: 403 });
   t.match(await remove(labelled("Cascading", 2)), {
     message:
@@ -184,7 +187,7 @@ t.test("protected sets are not deleted", async (t) => {
 });
 
 t.test("mistakes of type are reported, not thrown", async (t) => {
-  const response = await validateStatefulSetRequest(deps)(request(set({ replicas: "three" })));
+  const response = await validate(request(set({ replicas: "three" })));
   t.match(response, { allowed: false, code: 400, message: /spec.replicas/ });
 });
 
