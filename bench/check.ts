@@ -13,7 +13,7 @@ import type { OptionTable } from "./options.ts";
 import { comparisonText } from "./report/comparison_table.ts";
 import { amount } from "./report/words.ts";
 import { runOnce } from "./run.ts";
-import { type RunSettings, readArguments, runSettings, within } from "./settings.ts";
+import { type RunSettings, readArguments, runSettings, scenarioOptions, within } from "./settings.ts";
 
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -33,6 +33,8 @@ const checkOptions = {
     value: "X",
     help: "Ratio from which a figure has become worse.",
   },
+  watchers: scenarioOptions.watchers,
+  cores: scenarioOptions.cores,
   seed: { type: "string", default: "1", value: "N", help: "Of all chance." },
 } as const satisfies OptionTable;
 
@@ -61,6 +63,9 @@ async function runCheck(args: readonly string[], io: BenchIo): Promise<number> {
     values.seed,
     "--limit",
     "0",
+    "--watchers",
+    values.watchers,
+    ...(values.cores === undefined ? [] : ["--cores", values.cores]),
   ]);
   const reference = await resolveReference(root, values.against);
   io.note(`against ${reference.name} (${reference.commit.slice(0, 10)}), ${amount(rounds, "rounds")}`);

@@ -7,6 +7,7 @@ import { controllerEnvironment, controllerNodeFlags, freePort } from "../cli/ind
 import type { Clock } from "../kube/index.ts";
 import { accountKubeconfig, grantForGates } from "../testkit/kube/account_fixture.ts";
 import { BenchError } from "./errors.ts";
+import { hold } from "./load/cores.ts";
 import type { Measured } from "./measure/phase.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
 
@@ -39,6 +40,8 @@ export interface OwnManagerOptions {
   uninstall: boolean;
   /** Of the controller, as its `--feature-gates` takes them. */
   gates?: string | undefined;
+  /** Its processes are held on these; default: anywhere. */
+  cores?: string | undefined;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -101,7 +104,7 @@ class OwnManager implements Manager {
   }
 
   async start(): Promise<void> {
-    const { gates } = this.#options;
+    const { gates, cores } = this.#options;
     const child = this.#spawn([
       "controller",
       "--kubeconfig",
@@ -120,6 +123,7 @@ class OwnManager implements Manager {
         );
     });
     await this.#ready(child);
+    if (cores !== undefined) hold(this.pid, cores);
   }
 
   async restart(whileDown?: () => Promise<void>): Promise<number> {

@@ -4,6 +4,7 @@ import { seededRandom } from "../kube/index.ts";
 import { clean } from "./clean.ts";
 import { BenchError, Interrupted } from "./errors.ts";
 import { type HollowCluster, startHollowCluster } from "./hollow_cluster.ts";
+import { startWatchers, type Watchers } from "./load/watchers.ts";
 import { measureLimit } from "./measure/limit.ts";
 import { PodBoard } from "./measure/pod_board.ts";
 import { isReady } from "./measure/pod_state.ts";
@@ -50,6 +51,7 @@ export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps
     controller: settings.controller ?? deps.controller,
     kinds: settings.scenario.kinds,
     gates: settings.scenario.gates,
+    cores: settings.cores,
     seed: settings.seed,
     clock,
     random,
@@ -75,8 +77,10 @@ export async function runOn(
   const startedAt = new Date(clock.now()).toISOString();
   const run = `run-${Math.floor(clock.now()).toString(36)}`;
   let hollow: HollowCluster | undefined;
+  let watchers: Watchers | undefined;
   try {
     hollow = await hollowNodes(target, settings, pods, deps, random, run);
+    watchers = await startWatchers(settings.watchers, target.kubeconfig, run);
     const namespace = `bench-${run}`;
     await target.client.create(namespaces, undefined, {
       apiVersion: "v1",
@@ -104,6 +108,7 @@ export async function runOn(
   } catch (error) {
     return asInterruption(signal)(error);
   } finally {
+    await watchers?.stop();
     await leave(target, deps, run);
     await hollow?.stop();
   }

@@ -1,6 +1,7 @@
 /** The command line of a scenario, checked. */
 import { parseArgs } from "node:util";
 import { UsageError } from "./errors.ts";
+import type { Cores } from "./load/cores.ts";
 import type { OptionTable } from "./options.ts";
 import type { Scenario, ScenarioSettings } from "./scenario.ts";
 import { scenarioNamed } from "./scenarios/all.ts";
@@ -27,6 +28,9 @@ export interface RunSettings {
   readonly label: string | undefined;
   /** Entry of the controller to start; default: this tree's sources. */
   readonly controller: string | undefined;
+  /** Clients beside the bench. */
+  readonly watchers: number;
+  readonly cores: Cores | undefined;
   readonly seed: number;
   readonly timeoutMs: number;
   readonly out: string | undefined;
@@ -114,6 +118,17 @@ export const scenarioOptions = {
     value: "FILE",
     help: "Another build of the own controller to start, such as dist/refit.mjs.",
   },
+  watchers: {
+    type: "string",
+    default: "0",
+    value: "N",
+    help: "Clients beside, 0 to 64, a process each: they watch all pods as JSON and read each that changed.",
+  },
+  cores: {
+    type: "string",
+    value: "M,O",
+    help: "Hold the manager on core M, the bench, its server and the clients on core O (Linux, taskset).",
+  },
   seed: { type: "string", default: "1", value: "N", help: "Of all chance." },
   repeat: { type: "string", default: "1", value: "N", help: "Runs of each size." },
   timeout: { type: "string", default: "900", value: "S", help: "Longest time of a phase, in seconds." },
@@ -150,12 +165,22 @@ export function runSettings(args: readonly string[]): RunSettings {
     behaviour: behaviourOf({ ...values, pullFailures: values["pull-failures"] }),
     annotations,
     label: values.label,
+    watchers: within(values.watchers, "watchers", 0, 64),
+    cores: values.cores === undefined ? undefined : coresOf(values.cores),
     seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
     timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
     out: resultPath(values.out),
     page: values.page,
     words: { ...wordsOf(values, scenario), ...annotations },
   };
+}
+
+function coresOf(text: string): Cores {
+  const cores = text.split(",");
+  if (cores.length !== 2)
+    throw new UsageError(`--cores must be two numbers, such as 0,1, not ${JSON.stringify(text)}`);
+  const [manager, others] = cores.map((core) => within(core, "cores", 0, 1023));
+  return { manager: String(manager), others: String(others) };
 }
 
 function resultPath(out: string | undefined): string | undefined {
@@ -221,6 +246,8 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
     ready: values.ready,
     crash: values.crash,
     "pull-failures": values["pull-failures"],
+    ...(values.watchers === "0" ? {} : { watchers: values.watchers }),
+    ...(values.cores === undefined ? {} : { cores: values.cores }),
     ...(name === "many" || name === "hold" ? { size: values.size } : {}),
     ...(name === "resourcedistribution" ? { namespaces: values.namespaces } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),

@@ -26,6 +26,9 @@ const refused: readonly [args: string, says: RegExp][] = [
   ["rollout --crash 0.1", /--crash must be a percentage like 1%, not "0.1"/],
   ["rollout --annotation key", /--annotation must be key=value, not "key"/],
   ["admission --in-flight 65", /--in-flight must be a whole number from 1 to 64/],
+  ["rollout --watchers 65", /--watchers must be a whole number from 0 to 64/],
+  ["rollout --cores 0", /--cores must be two numbers, such as 0,1, not "0"/],
+  ["rollout --cores 0,a", /--cores must be a whole number from 0 to 1023, not "a"/],
   ["rollout --podz 3", /Unknown option '--podz'/],
 ];
 
@@ -54,6 +57,17 @@ t.test("several sizes, delays and annotations are read", async (t) => {
   t.equal(runSettings(["create", "--pods", "500"]).nodes, 10, "fifty pods a node where nothing is said");
   t.same(parseDelay("250", "start"), { from: 250, to: 250 });
   t.equal(parseShare("0.5%", "crash"), 0.005);
+});
+
+t.test("how full the machine is", async (t) => {
+  const settings = runSettings("rollout --watchers 8 --cores 0,1".split(" "));
+  t.equal(settings.watchers, 8);
+  t.same(settings.cores, { manager: "0", others: "1" });
+  t.match(settings.words, { watchers: "8", cores: "0,1" }, "the result says so");
+  const usual = runSettings(["rollout"]);
+  t.equal(usual.watchers, 0);
+  t.equal(usual.cores, undefined);
+  t.notOk("watchers" in usual.words || "cores" in usual.words, "and nothing where nothing was asked");
 });
 
 t.test("amounts of pods", async (t) => {

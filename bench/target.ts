@@ -15,6 +15,7 @@ import {
 } from "../kube/index.ts";
 import { type Cluster, startSandbox } from "../sandbox/index.ts";
 import { BenchError, messageOf } from "./errors.ts";
+import { type Cores, hold } from "./load/cores.ts";
 import { foreignManager, type Manager, startOwnManager } from "./manager.ts";
 import { OwnRequests } from "./measure/own_requests.ts";
 import { checkAccess, checkKinds, reachServer } from "./preflight.ts";
@@ -29,6 +30,8 @@ export interface TargetOptions {
   kinds: readonly WorkloadKind[];
   /** Of the controller that is started. */
   gates?: string | undefined;
+  /** What is held where; default: nothing. */
+  cores?: Cores | undefined;
   seed: number;
   clock: Clock;
   random: Random;
@@ -37,6 +40,7 @@ export interface TargetOptions {
 }
 
 export interface Target {
+  readonly kubeconfig: string;
   readonly client: Client;
   /** A client that lets exactly so many requests be in flight. */
   clientOf(inFlight: number): Client;
@@ -56,6 +60,8 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     for (const close of closing.splice(0).reverse()) await close();
   };
   try {
+    // Before anything is started: what this process starts is held there as well.
+    if (options.cores !== undefined) hold(process.pid, options.cores.others);
     const own = options.kubeconfig === undefined ? await ownSandbox(options, closing) : undefined;
     const kubeconfig = options.kubeconfig ?? own?.file ?? "";
     const { own: requests, clientOf, client } = await connect(options, kubeconfig);
@@ -66,7 +72,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     closing.push(() => manager.stop());
     await checkKinds(client, options.kinds);
     const server = own === undefined ? { sandbox: false } : { sandbox: true, memory: own.memory };
-    return { client, clientOf, own: requests, manager, version, ...server, stop };
+    return { kubeconfig, client, clientOf, own: requests, manager, version, ...server, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -123,13 +129,25 @@ const webhookConfiguration =
 
 async function managerOf(options: TargetOptions, client: Client, kubeconfig: string): Promise<Manager> {
   const { pid, metricsUrl, controller, clock, signal } = options;
-  if (pid !== undefined) return foreignManager(pid, metricsUrl);
+  const cores = options.cores?.manager;
+  if (pid !== undefined) {
+    if (cores !== undefined) hold(pid, cores);
+    return foreignManager(pid, metricsUrl);
+  }
   if (await exists(client, webhookConfiguration))
     throw new BenchError(
       "a manager is installed in this cluster: name its process with --pid, or remove it first (refit uninstall)",
     );
   const uninstall = options.kubeconfig !== undefined;
-  return startOwnManager({ entry: controller, kubeconfig, uninstall, gates: options.gates, clock, signal });
+  return startOwnManager({
+    entry: controller,
+    kubeconfig,
+    uninstall,
+    gates: options.gates,
+    cores,
+    clock,
+    signal,
+  });
 }
 
 async function exists(client: Client, path: string): Promise<boolean> {

@@ -14,7 +14,7 @@ import {
 } from "./manager_metrics.ts";
 import type { OwnRequests } from "./own_requests.ts";
 import { type PodBoard, workloadOf } from "./pod_board.ts";
-import { type ProcessSample, sampleProcess } from "./process_stats.ts";
+import { busyShare, type ProcessSample, processorTimes, sampleProcess } from "./process_stats.ts";
 import { grown } from "./prometheus_text.ts";
 import type { Clocks, Phase } from "./result.ts";
 import { Sampler } from "./sampler.ts";
@@ -87,11 +87,13 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
     onSample: () => progress.update(arrivals.done),
   });
   const busy = performance.eventLoopUtilization();
+  const processors = processorTimes();
   try {
     arrivals.start();
     await plan.begin();
     await arrivals.all();
     const benchBusy = performance.eventLoopUtilization(busy).utilization;
+    const machineBusy = busyShare(processors, processorTimes());
     const tookMs = arrivals.lastMs;
     await settled(bench, plan);
     const after = await spent(bench);
@@ -112,6 +114,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
       ...(plan.budget === undefined ? {} : { budget: arrivals.budgetResult() }),
       facts: plan.facts?.() ?? {},
       benchBusy,
+      machineBusy,
     };
   } finally {
     sampler.stop();

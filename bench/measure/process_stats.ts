@@ -1,5 +1,6 @@
-/** CPU, memory and bytes of a process, from the kernel's own accounts. Linux only. */
+/** CPU, memory and bytes of a process, from the kernel's own accounts, on Linux only; and how busy the machine is. */
 import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
 
 /** Clock ticks a second of /proc/<pid>/stat; fixed by the ABI on every Linux that Node runs on. */
 const TICKS = 100;
@@ -46,4 +47,26 @@ function ioOf(pid: number): { readBytes: number; writtenBytes: number } | undefi
   } catch {
     return undefined;
   }
+}
+
+/** Milliseconds that all processors together spent since the machine began. */
+export interface ProcessorTimes {
+  readonly idle: number;
+  readonly total: number;
+}
+
+export function processorTimes(): ProcessorTimes {
+  const times = cpus().map(({ times }) => times);
+  const sum = (of: (one: (typeof times)[number]) => number) =>
+    times.reduce((total, one) => total + of(one), 0);
+  return {
+    idle: sum(({ idle }) => idle),
+    total: sum(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq),
+  };
+}
+
+/** Share of the time between the two in which processors had work, 0 to 1. */
+export function busyShare(before: ProcessorTimes, after: ProcessorTimes): number {
+  const total = after.total - before.total;
+  return total <= 0 ? 0 : 1 - (after.idle - before.idle) / total;
 }

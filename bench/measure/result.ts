@@ -110,6 +110,8 @@ const phase = ObjectType({
   facts: counts,
   /** Share of the time in which the bench's own process was busy, 0 to 1: near 1 it was the limit itself. */
   benchBusy: NumberType(),
+  /** The same of the machine's processors. */
+  machineBusy: Optional(NumberType()),
 });
 export type Phase = Static<typeof phase>;
 

@@ -47,6 +47,7 @@ export function figuresOf(phase: Phase, limit: Limit | undefined): Figure[] {
     ...limitFigures(phase, limit),
     ...Object.entries(phase.facts).map(factFigure),
     figure("bench busy", percent(phase.benchBusy)),
+    ...(phase.machineBusy === undefined ? [] : [figure("machine busy", percent(phase.machineBusy))]),
   ];
 }
 

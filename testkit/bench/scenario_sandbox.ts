@@ -77,6 +77,8 @@ function checkPhase(t: Test, phase: Phase): void {
   t.equal(phase.budget?.violations ?? 0, 0, `${phase.name} keeps the budget`);
   t.ok(phase.tookMs > 0, `${phase.name} took time`);
   t.equal(phase.requests.source, "manager");
+  const { machineBusy = 0 } = phase;
+  t.ok(machineBusy > 0 && machineBusy <= 1, `${phase.name} kept the machine busy: ${machineBusy}`);
   t.ok((phase.residentMb?.peak ?? 0) > 20, "memory of the controller's process");
   t.equal(phase.series.atMs.length, phase.series.residentMb.length);
   t.ok(phase.series.atMs.length >= 2, "sampled at the beginning and at the end");
