@@ -1,4 +1,5 @@
 /** Errors of kube/: retry is decided from `code` alone. */
+import { errorText } from "./core/errors.ts";
 
 export type KubeErrorCode =
   | "BadRequest"
@@ -75,7 +76,7 @@ export class KubeError extends Error {
 /** For users of the API: what the server said where it did, for anything else its own message. */
 export function messageOf(error: unknown): string {
   if (error instanceof KubeError && error.said !== undefined) return error.said;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** How a failed write is logged where it happened: what was reported once for its whole namespace is for debugging there. */

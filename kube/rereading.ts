@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { errorText } from "./core/errors.ts";
 import type { Access, Credentials } from "./credentials_types.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 
@@ -16,13 +17,7 @@ export function rereading(
     const access = read(refused).catch((cause: unknown) => {
       held = undefined;
       if (isKubeError(cause)) throw cause;
-      throw new KubeError(
-        "Config",
-        `credentials cannot be read: ${cause instanceof Error ? cause.message : cause}`,
-        {
-          cause,
-        },
-      );
+      throw new KubeError("Config", `credentials cannot be read: ${errorText(cause)}`, { cause });
     });
     held = { access, until: clock.monotonic() + rereadMs };
     return access;

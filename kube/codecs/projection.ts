@@ -13,9 +13,10 @@ import {
   WireError,
 } from "../../proto/core/index.ts";
 import type { Codec, ListPage, WatchDecoder, WatchEvent } from "../client_types.ts";
+import { errorText } from "../core/errors.ts";
 import { keyOf } from "../core/types.ts";
 import { isKubeError, KubeError } from "../errors.ts";
-import { decodeJsonList, decodeJsonObject, JsonWatchDecoder, messageOf } from "./json.ts";
+import { decodeJsonList, decodeJsonObject, JsonWatchDecoder } from "./json.ts";
 
 export interface Projection<T> {
   apiVersion: string;
@@ -65,7 +66,7 @@ function decoding<R>(what: string, run: () => R): R {
     return run();
   } catch (error) {
     if (isKubeError(error)) throw error;
-    throw new KubeError("Decode", `${what}: ${messageOf(error)}`, { cause: error });
+    throw new KubeError("Decode", `${what}: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -81,7 +82,7 @@ function decodeList<T>(projection: Projection<T>, body: Uint8Array): ListPage<T>
     try {
       page.items.push(projection.fromWire(item));
     } catch (error) {
-      page.undecodable.push({ key: wireKey(item), message: messageOf(error) });
+      page.undecodable.push({ key: wireKey(item), message: errorText(error) });
     }
   }
   return page;
@@ -159,7 +160,7 @@ class FrameDecoder<T> implements WatchDecoder<T> {
       raw = unwrap(object).raw;
       return { type, object: this.#projection.fromWire(raw) };
     } catch (error) {
-      return { type: "UNDECODABLE", key: wireKey(raw), message: messageOf(error) };
+      return { type: "UNDECODABLE", key: wireKey(raw), message: errorText(error) };
     }
   }
 }

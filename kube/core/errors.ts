@@ -29,6 +29,11 @@ export type ParseErrorCode =
   | "InvalidPattern"
   | "PatternTooLarge";
 
+/** What somebody threw, in words. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A text that is not what it should be; the message is worded as the API server words it. */
 export class ParseError extends Error {
   override readonly name = "ParseError";

@@ -5,6 +5,7 @@ import {
   applyMergePatch,
   applyStrategicPatch,
   coreTypeOf,
+  errorText,
   type FieldError,
   invalid as fieldInvalid,
   type JsonPatchOperation,
@@ -95,8 +96,7 @@ function parsePatch(text: string, yaml: boolean): unknown {
   try {
     return yaml ? parseYaml(text) : JSON.parse(text);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw badRequest(yaml ? `error decoding YAML: ${message}` : `error decoding patch: ${message}`);
+    throw badRequest(`error decoding ${yaml ? "YAML" : "patch"}: ${errorText(error)}`);
   }
 }
 
@@ -113,11 +113,8 @@ function applied(
       );
     }
     if (patch.length > operationLimit) {
-      throw new ApiError(
-        413,
-        "RequestEntityTooLarge",
-        `The allowed maximum operations in a JSON patch is ${operationLimit}, got ${patch.length}`,
-      );
+      const message = `The allowed maximum operations in a JSON patch is ${operationLimit}, got ${patch.length}`;
+      throw new ApiError(413, "RequestEntityTooLarge", message);
     }
     return applyJsonPatch(before, patch);
   }

@@ -1,4 +1,5 @@
 /** The wire form `application/vnd.kubernetes.protobuf`: envelopes, lists and watch frames of built-in objects. */
+import { errorText } from "../../kube/core/index.ts";
 import { kubernetes } from "../../proto/index.ts";
 import type { Fields } from "../json.ts";
 import type { Served } from "../resources/resource.ts";
@@ -61,8 +62,6 @@ export function protobufBody(bytes: Buffer): Fields {
       throw new ProtobufError(`no kind ${JSON.stringify(kind)} of ${JSON.stringify(apiVersion)}`);
     return { apiVersion, kind, ...decodeMessage(message, raw) };
   } catch (error) {
-    throw badRequest(
-      `the object provided is unrecognized: ${error instanceof Error ? error.message : error}`,
-    );
+    throw badRequest(`the object provided is unrecognized: ${errorText(error)}`);
   }
 }

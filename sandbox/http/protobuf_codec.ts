@@ -1,5 +1,6 @@
 /** Built-in objects between JSON and protobuf, field by field, from the table of field numbers. */
 import protobuf from "protobufjs/minimal.js";
+import { errorText } from "../../kube/core/index.ts";
 import { type Fields, isFields } from "../json.ts";
 import { coreSource } from "../resources/builtin.ts";
 import table from "../resources/gen/protobuf_fields.json" with { type: "json" };
@@ -84,7 +85,7 @@ export function decodeMessage(message: string, bytes: Uint8Array): Fields {
     return readMessage(protobuf.Reader.create(bytes), bytes.length, message, {});
   } catch (error) {
     if (error instanceof ProtobufError) throw error;
-    throw new ProtobufError(`proto: ${error instanceof Error ? error.message : error}`);
+    throw new ProtobufError(`proto: ${errorText(error)}`);
   }
 }
 
