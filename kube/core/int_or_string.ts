@@ -52,24 +52,20 @@ function scale(
 }
 
 function parseInteger(digits: string, whole: string): number {
-  if (/^[+-]?\d+$/.test(digits)) {
-    const number = Number(digits);
-    if (Number.isSafeInteger(number)) return number;
-    throw invalid(
-      `invalid value for IntOrString: invalid value ${goQuote(whole)}: strconv.Atoi: parsing ${goQuote(digits)}: value out of range`,
-    );
-  }
-  throw invalid(
-    `invalid value for IntOrString: invalid value ${goQuote(whole)}: strconv.Atoi: parsing ${goQuote(digits)}: invalid syntax`,
-  );
+  if (!/^[+-]?\d+$/.test(digits)) throw unparsable(whole, "Atoi", digits, "invalid syntax");
+  const number = Number(digits);
+  if (!Number.isSafeInteger(number)) throw unparsable(whole, "Atoi", digits, "value out of range");
+  return number;
 }
 
 function parseFraction(digits: string, whole: string): number {
-  if (/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(digits)) {
-    const number = Number(digits);
-    if (Number.isFinite(number)) return number;
-  }
-  throw invalid(
-    `invalid value for IntOrString: invalid value ${goQuote(whole)}: strconv.ParseFloat: parsing ${goQuote(digits)}: invalid syntax`,
+  const number = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : Number.NaN;
+  if (!Number.isFinite(number)) throw unparsable(whole, "ParseFloat", digits, "invalid syntax");
+  return number;
+}
+
+function unparsable(whole: string, parser: string, digits: string, why: string): ParseError {
+  return invalid(
+    `invalid value for IntOrString: invalid value ${goQuote(whole)}: strconv.${parser}: parsing ${goQuote(digits)}: ${why}`,
   );
 }

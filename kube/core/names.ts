@@ -10,13 +10,9 @@ const configKey = "[-._a-zA-Z0-9]+";
 const headerName = "[-A-Za-z0-9]+";
 
 const whole = (pattern: string) => new RegExp(`^(?:${pattern})$`);
-const labelPattern = whole(label);
 const subdomainPattern = whole(subdomain);
-const dns1035Pattern = whole(dns1035);
+const labelPattern = whole(label);
 const qualifiedPattern = whole(qualified);
-const labelValuePattern = whole(labelValue);
-const configKeyPattern = whole(configKey);
-const headerNamePattern = whole(headerName);
 
 export function maxLengthMessage(length: number): string {
   return `must be no more than ${length} characters`;
@@ -34,69 +30,99 @@ export function patternMessage(message: string, pattern: string, ...examples: re
     : `${message} (e.g. ${list}, regex used for validation is '${pattern}')`;
 }
 
+/** The rule of a text of at most so many bytes that matches a pattern. */
+function textRule(
+  longest: number,
+  pattern: string,
+  message: string,
+  ...examples: readonly string[]
+): (value: string) => string[] {
+  const allowed = whole(pattern);
+  const complaint = patternMessage(message, pattern, ...examples);
+  return (value) => {
+    const errors = utf8Length(value) > longest ? [maxLengthMessage(longest)] : [];
+    if (!allowed.test(value)) errors.push(complaint);
+    return errors;
+  };
+}
+
+const labelComplaint = patternMessage(
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  label,
+  "my-name",
+  "123-abc",
+);
+
 export function dnsLabelErrors(value: string): string[] {
-  const errors: string[] = [];
-  if (utf8Length(value) > 63) errors.push(maxLengthMessage(63));
-  if (!labelPattern.test(value)) {
-    errors.push(
-      subdomainPattern.test(value)
-        ? "must not contain dots"
-        : patternMessage(
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-            label,
-            "my-name",
-            "123-abc",
-          ),
-    );
-  }
+  const errors = utf8Length(value) > 63 ? [maxLengthMessage(63)] : [];
+  if (!labelPattern.test(value))
+    errors.push(subdomainPattern.test(value) ? "must not contain dots" : labelComplaint);
   return errors;
 }
 
-export function dnsSubdomainErrors(value: string): string[] {
-  const errors: string[] = [];
-  if (utf8Length(value) > 253) errors.push(maxLengthMessage(253));
-  if (!subdomainPattern.test(value)) {
-    errors.push(
-      patternMessage(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-        subdomain,
-        "example.com",
-      ),
-    );
-  }
-  return errors;
-}
+export const dnsSubdomainErrors = textRule(
+  253,
+  subdomain,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  "example.com",
+);
 
 /** Names of services, which start with a letter. */
-export function dns1035LabelErrors(value: string): string[] {
-  const errors: string[] = [];
-  if (utf8Length(value) > 63) errors.push(maxLengthMessage(63));
-  if (!dns1035Pattern.test(value)) {
-    errors.push(
-      patternMessage(
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-        dns1035,
-        "my-name",
-        "abc-123",
-      ),
-    );
-  }
+export const dns1035LabelErrors = textRule(
+  63,
+  dns1035,
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  "my-name",
+  "abc-123",
+);
+
+export const labelValueErrors = textRule(
+  63,
+  labelValue,
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  "MyValue",
+  "my_value",
+  "12345",
+);
+
+const configKeyRule = textRule(
+  253,
+  configKey,
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  "key.name",
+  "KEY_NAME",
+  "key-name",
+);
+
+/** Keys of ConfigMaps and Secrets. */
+export function configKeyErrors(value: string): string[] {
+  const errors = configKeyRule(value);
+  if (value === "." || value === "..") errors.push(`must not be '${value}'`);
+  else if (value.startsWith("..")) errors.push("must not start with '..'");
   return errors;
 }
+
+export const headerNameErrors = textRule(
+  Number.POSITIVE_INFINITY,
+  headerName,
+  "a valid HTTP header must consist of alphanumeric characters or '-'",
+  "X-Header-Name",
+);
+
+const qualifiedComplaint = patternMessage(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  qualified,
+  "MyName",
+  "my.name",
+  "123-abc",
+);
 
 /** Keys of labels and annotations: an optional DNS subdomain, `/`, and a name. */
 export function qualifiedNameErrors(value: string): string[] {
-  const complaint = patternMessage(
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-    qualified,
-    "MyName",
-    "my.name",
-    "123-abc",
-  );
   const parts = value.split("/");
   if (parts.length > 2) {
     return [
-      `a qualified name ${complaint} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a qualified name ${qualifiedComplaint} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   const errors: string[] = [];
@@ -108,24 +134,7 @@ export function qualifiedNameErrors(value: string): string[] {
   }
   if (name === "") errors.push("name part must be non-empty");
   else if (utf8Length(name) > 63) errors.push(`name part ${maxLengthMessage(63)}`);
-  if (!qualifiedPattern.test(name)) errors.push(`name part ${complaint}`);
-  return errors;
-}
-
-export function labelValueErrors(value: string): string[] {
-  const errors: string[] = [];
-  if (utf8Length(value) > 63) errors.push(maxLengthMessage(63));
-  if (!labelValuePattern.test(value)) {
-    errors.push(
-      patternMessage(
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-        labelValue,
-        "MyValue",
-        "my_value",
-        "12345",
-      ),
-    );
-  }
+  if (!qualifiedPattern.test(name)) errors.push(`name part ${qualifiedComplaint}`);
   return errors;
 }
 
@@ -151,36 +160,4 @@ export function envNameErrors(value: string): string[] {
   return /^[ -<>-~]*$/.test(value)
     ? []
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
-}
-
-/** Keys of ConfigMaps and Secrets. */
-export function configKeyErrors(value: string): string[] {
-  const errors: string[] = [];
-  if (utf8Length(value) > 253) errors.push(maxLengthMessage(253));
-  if (!configKeyPattern.test(value)) {
-    errors.push(
-      patternMessage(
-        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-        configKey,
-        "key.name",
-        "KEY_NAME",
-        "key-name",
-      ),
-    );
-  }
-  if (value === ".") errors.push("must not be '.'");
-  else if (value === "..") errors.push("must not be '..'");
-  else if (value.startsWith("..")) errors.push("must not start with '..'");
-  return errors;
-}
-
-export function headerNameErrors(value: string): string[] {
-  if (headerNamePattern.test(value)) return [];
-  return [
-    patternMessage(
-      "a valid HTTP header must consist of alphanumeric characters or '-'",
-      headerName,
-      "X-Header-Name",
-    ),
-  ];
 }
