@@ -1,5 +1,5 @@
 /** Defaults of pod templates and pods. Spec: cloneset 6. */
-import { cloneJson, isJsonObject, type JsonObject } from "../json.ts";
+import { cloneJson, ensureObject, isJsonObject, type JsonObject } from "../json.ts";
 import { podQos } from "../qos.ts";
 import {
   defaultContainer,
@@ -23,13 +23,16 @@ export interface TemplateDefaultOptions {
 
 /** A copy of the template with the Kubernetes defaults filled in, as admission of the workload kinds does it. */
 export function defaultPodTemplate(template: object, options: TemplateDefaultOptions = {}): JsonObject {
-  const copy = cloneJson<unknown>(template);
-  const result = isJsonObject(copy) ? copy : {};
-  if (!isJsonObject(result["spec"])) result["spec"] = {};
-  const spec = objectAt(result, "spec") ?? {};
+  const { copy, spec } = copied(template);
   defaultSpec(spec, (options.imagePullPolicy ?? "Always") === "Always");
   if (options.hostNetworkPorts && flagAt(spec, "hostNetwork")) defaultHostPorts(spec);
-  return result;
+  return copy;
+}
+
+/** A copy, and its spec, which is made where there is none. */
+function copied(object: object): { copy: JsonObject; spec: JsonObject } {
+  const copy = isJsonObject(object) ? cloneJson(object) : {};
+  return { copy, spec: ensureObject(copy, "spec") };
 }
 
 function defaultSpec(spec: JsonObject, alwaysPull: boolean): void {
@@ -63,10 +66,7 @@ function defaultHostPorts(spec: JsonObject): void {
  * for tolerations, priority and service accounts add (without the token volume), and the initial status.
  */
 export function defaultPod(pod: object): JsonObject {
-  const copy = cloneJson<unknown>(pod);
-  const result = isJsonObject(copy) ? copy : {};
-  if (!isJsonObject(result["spec"])) result["spec"] = {};
-  const spec = objectAt(result, "spec") ?? {};
+  const { copy, spec } = copied(pod);
   defaultSpec(spec, false);
   for (const container of ordinaryContainers(spec)) requestsFromLimits(container);
   defaultPodResources(spec);
@@ -77,8 +77,8 @@ export function defaultPod(pod: object): JsonObject {
   setMissing(spec, "priority", 0);
   setMissing(spec, "preemptionPolicy", "PreemptLowerPriority");
   addTolerations(spec);
-  result["status"] = { phase: "Pending", qosClass: podQos(spec) };
-  return result;
+  copy["status"] = { phase: "Pending", qosClass: podQos(spec) };
+  return copy;
 }
 
 /** Resources of the pod as a whole that it leaves open come from its containers, then from its own limits. */

@@ -3,7 +3,7 @@ import { notSupported } from "../../field_errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../names.ts";
 import { canonicalQuantity, isQuantity, parseQuantity } from "../../quantity.ts";
 import { validateLabels, validateSelector } from "../../selector.ts";
-import { Cursor } from "./cursor.ts";
+import type { Cursor } from "./cursor.ts";
 import { textMap, validateAnnotations } from "./object_meta.ts";
 import { selectorInput } from "./selector_input.ts";
 
@@ -20,7 +20,7 @@ export function validateClaimTemplate(template: Cursor): void {
       meta.forbidden(key, "cannot be set");
     }
   }
-  validateSpec(template.object("spec") ?? new Cursor({}, template.at("spec"), template.errors));
+  validateSpec(template.objectOrEmpty("spec"));
 }
 
 function validateSpec(spec: Cursor): void {
@@ -35,9 +35,8 @@ function validateSpec(spec: Cursor): void {
     spec.forbidden("accessModes", "may not use ReadWriteOncePod with other access modes");
   }
   validateStorage(spec);
-  for (const key of ["storageClassName", "volumeAttributesClassName"]) {
-    if (spec.text(key) !== "") spec.complain(key, spec.text(key), dnsSubdomainErrors(spec.text(key)));
-  }
+  spec.followsIfSet("storageClassName", dnsSubdomainErrors);
+  spec.followsIfSet("volumeAttributesClassName", dnsSubdomainErrors);
   spec.choice("volumeMode", ["Block", "Filesystem"]);
   for (const key of ["dataSource", "dataSourceRef"]) {
     const source = spec.object(key);
@@ -57,12 +56,10 @@ function validateStorage(spec: Cursor): void {
 function validateSource(source: Cursor): void {
   source.needsText("name");
   source.needsText("kind");
-  const group = source.text("apiGroup");
   const kind = source.text("kind");
-  if (group === "" && kind !== "PersistentVolumeClaim") {
+  if (source.text("apiGroup") === "" && kind !== "PersistentVolumeClaim") {
     source.invalid("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
   }
-  if (group !== "") source.complain("apiGroup", group, dnsSubdomainErrors(group));
-  const namespace = source.text("namespace");
-  if (namespace !== "") source.complain("namespace", namespace, dnsLabelErrors(namespace));
+  source.followsIfSet("apiGroup", dnsSubdomainErrors);
+  source.followsIfSet("namespace", dnsLabelErrors);
 }

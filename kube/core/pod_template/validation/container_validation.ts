@@ -57,9 +57,7 @@ export function validateInitContainers(spec: Cursor, context: PodContext): void 
 }
 
 function validateAnyContainer(container: Cursor, context: PodContext): void {
-  if (container.needsText("name")) {
-    container.complain("name", container.text("name"), dnsLabelErrors(container.text("name")));
-  }
+  if (container.needsText("name")) container.follows("name", dnsLabelErrors);
   container.needsText("image");
   container.choice("terminationMessagePolicy", ["File", "FallbackToLogsOnError"], true);
   validatePorts(container);

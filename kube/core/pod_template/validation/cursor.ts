@@ -49,6 +49,11 @@ export class Cursor {
     return value === undefined ? undefined : new Cursor(value, this.at(key), this.errors);
   }
 
+  /** The same for a member whose absence says as much as an empty one. */
+  objectOrEmpty(key: string): Cursor {
+    return this.object(key) ?? new Cursor({}, this.at(key), this.errors);
+  }
+
   /** The objects of a list, each with its indexed path. */
   objects(key: string): Cursor[] {
     const found: Cursor[] = [];
@@ -92,6 +97,15 @@ export class Cursor {
     for (const complaint of complaints) this.invalid(key, value, complaint);
   }
 
+  /** The text must follow the rule. */
+  follows(key: string, rule: (value: string) => readonly string[]): void {
+    this.complain(key, this.text(key), rule(this.text(key)));
+  }
+
+  followsIfSet(key: string, rule: (value: string) => readonly string[]): void {
+    if (this.text(key) !== "") this.follows(key, rule);
+  }
+
   /** The same for each text of a list. */
   complainEach(key: string, values: readonly string[], rule: (value: string) => readonly string[]): void {
     for (const [index, value] of values.entries()) this.complain(`${key}[${index}]`, value, rule(value));
@@ -102,6 +116,11 @@ export class Cursor {
     if (this.text(key) !== "") return true;
     this.required(key, detail);
     return false;
+  }
+
+  /** The text must be one of the words; absent is none of them. */
+  oneOf(key: string, words: readonly string[]): void {
+    if (!words.includes(this.text(key))) this.add(errors.notSupported(this.at(key), this.text(key), words));
   }
 
   /** The text must be one of the words; absent is fine unless `needed`. */

@@ -14,17 +14,15 @@ import { backstepErrors } from "./path_rules.ts";
 
 export function validateEnv(container: Cursor): void {
   for (const env of container.objects("env")) {
-    if (env.needsText("name")) env.complain("name", env.text("name"), envNameErrors(env.text("name")));
+    if (env.needsText("name")) env.follows("name", envNameErrors);
     const source = env.object("valueFrom");
     if (source !== undefined) validateSource(source, env.text("value"));
   }
   for (const from of container.objects("envFrom")) {
-    const prefix = from.text("prefix");
-    if (prefix !== "") from.complain("prefix", prefix, envNameErrors(prefix));
+    from.followsIfSet("prefix", envNameErrors);
     const sources = ["configMapRef", "secretRef"].flatMap((key) => from.object(key) ?? []);
     for (const source of sources) {
-      const name = source.text("name");
-      if (source.needsText("name")) source.complain("name", name, prefixErrors(name, dnsSubdomainErrors));
+      if (source.needsText("name")) source.follows("name", (name) => prefixErrors(name, dnsSubdomainErrors));
     }
     if (sources.length === 0) {
       container.invalid("envFrom", "", "must specify one of: `configMapRef` or `secretRef`");
@@ -61,19 +59,14 @@ const sources: Readonly<Record<string, (reference: Cursor) => void>> = {
 };
 
 function validateKeyRef(reference: Cursor): void {
-  const name = reference.text("name");
-  reference.complain("name", name, dnsSubdomainErrors(name));
-  if (reference.needsText("key"))
-    reference.complain("key", reference.text("key"), configKeyErrors(reference.text("key")));
+  reference.follows("name", dnsSubdomainErrors);
+  if (reference.needsText("key")) reference.follows("key", configKeyErrors);
 }
 
 function validateFileKeyRef(reference: Cursor): void {
-  if (reference.needsText("key"))
-    reference.complain("key", reference.text("key"), envNameErrors(reference.text("key")));
-  const volume = reference.text("volumeName");
-  if (reference.needsText("volumeName")) reference.complain("volumeName", volume, dnsLabelErrors(volume));
-  if (reference.needsText("path"))
-    reference.complain("path", reference.text("path"), backstepErrors(reference.text("path")));
+  if (reference.needsText("key")) reference.follows("key", envNameErrors);
+  if (reference.needsText("volumeName")) reference.follows("volumeName", dnsLabelErrors);
+  if (reference.needsText("path")) reference.follows("path", backstepErrors);
 }
 
 const envFields = [

@@ -1,5 +1,4 @@
 /** Probes and lifecycle hooks. */
-import { notSupported } from "../../field_errors.ts";
 import { headerNameErrors, portNameErrors, portNumberErrors } from "../../names.ts";
 import type { Cursor } from "./cursor.ts";
 
@@ -89,9 +88,7 @@ function validateHandler(handler: Cursor, context: HandlerContext): void {
 function validateHttpGet(action: Cursor): void {
   action.needsText("path");
   validatePort(action);
-  const scheme = action.text("scheme");
-  if (!["HTTP", "HTTPS"].includes(scheme))
-    action.add(notSupported(action.at("scheme"), scheme, ["HTTP", "HTTPS"]));
+  action.oneOf("scheme", ["HTTP", "HTTPS"]);
   for (const header of action.objects("httpHeaders")) {
     action.complain("httpHeaders", header.text("name"), headerNameErrors(header.text("name")));
   }
@@ -116,11 +113,9 @@ const linuxSignals: readonly string[] = [
 ].sort();
 
 function validateStopSignal(lifecycle: Cursor, os: string): void {
-  const signal = lifecycle.text("stopSignal");
   if (os === "") {
     lifecycle.forbidden("stopSignal", "may not be set for containers with empty `spec.os.name`");
     return;
   }
-  const supported = os === "windows" ? windowsSignals : linuxSignals;
-  if (!supported.includes(signal)) lifecycle.add(notSupported(lifecycle.at("stopSignal"), signal, supported));
+  lifecycle.oneOf("stopSignal", os === "windows" ? windowsSignals : linuxSignals);
 }

@@ -1,5 +1,5 @@
 /** Metadata that every object has. */
-import { forbidden, invalid, required, tooLong } from "../../field_errors.ts";
+import { invalid, tooLong } from "../../field_errors.ts";
 import { compareBytes, utf8Length } from "../../go_text.ts";
 import { isJsonObject } from "../../json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../names.ts";
@@ -29,12 +29,8 @@ export function validateObjectMeta(
   const errors: FieldError[] = [];
   const cursor = new Cursor(isJsonObject(meta) ? meta : {}, path, errors);
   const nameRule = rules.nameRule ?? dnsSubdomainErrors;
-  const generateName = cursor.text("generateName");
-  if (generateName !== "")
-    cursor.complain("generateName", generateName, prefixErrors(generateName, nameRule));
-  if (cursor.needsText("name", "name or generateName is required")) {
-    cursor.complain("name", cursor.text("name"), nameRule(cursor.text("name")));
-  }
+  cursor.followsIfSet("generateName", (name) => prefixErrors(name, nameRule));
+  if (cursor.needsText("name", "name or generateName is required")) cursor.follows("name", nameRule);
   validateNamespace(cursor, rules.namespaced);
   const generation = cursor.number("generation") ?? 0;
   if (generation < 0) cursor.invalid("generation", generation, "must be greater than or equal to 0");
@@ -58,11 +54,9 @@ export function textMap(parent: Cursor, key: string): Labels {
 }
 
 function validateNamespace(cursor: Cursor, namespaced: boolean): void {
-  const namespace = cursor.text("namespace");
   if (!namespaced) {
-    if (namespace !== "") cursor.add(forbidden(cursor.at("namespace"), "not allowed on this type"));
-  } else if (namespace === "") cursor.add(required(cursor.at("namespace")));
-  else cursor.complain("namespace", namespace, dnsLabelErrors(namespace));
+    if (cursor.text("namespace") !== "") cursor.forbidden("namespace", "not allowed on this type");
+  } else if (cursor.needsText("namespace")) cursor.follows("namespace", dnsLabelErrors);
 }
 
 export function validateAnnotations(annotations: Labels | undefined, path: string): FieldError[] {

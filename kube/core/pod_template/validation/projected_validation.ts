@@ -1,5 +1,4 @@
 /** Files that volumes are made of: keys of ConfigMaps and Secrets, fields of the pod, tokens, certificates. */
-import { notSupported } from "../../field_errors.ts";
 import { dnsSubdomainErrors } from "../../names.ts";
 import { validateSelector } from "../../selector.ts";
 import type { Cursor } from "./cursor.ts";
@@ -16,7 +15,7 @@ export function validateMode(source: Cursor, key: string): void {
 export function validateKeyToPath(item: Cursor): void {
   item.needsText("key");
   item.needsText("path");
-  item.complain("path", item.text("path"), volumePathErrors(item.text("path")));
+  item.follows("path", volumePathErrors);
   validateMode(item, "mode");
 }
 
@@ -37,9 +36,7 @@ export function validateDownwardFile(file: Cursor, report: Cursor): void {
   } else {
     report.required("", "one of fieldRef and resourceFieldRef is required");
   }
-  const mode = file.number("mode");
-  if (mode === undefined || (mode >= 0 && mode <= 0o777)) return;
-  report.invalid("mode", mode, "must be a number between 0 and 0777 (octal), both inclusive");
+  validateMode(file.movedTo(report.path), "mode");
 }
 
 type PathCheck = (path: string, name: string) => void;
@@ -117,7 +114,7 @@ function validateTrustBundle(part: Cursor, once: PathCheck): void {
     part.required("", "either name or signerName must be specified");
   }
   part.needsText("path");
-  part.complain("path", part.text("path"), volumePathErrors(part.text("path")));
+  part.follows("path", volumePathErrors);
   once(part.text("path"), part.text("path"));
 }
 
@@ -139,8 +136,7 @@ const keyTypes = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "
 
 function validateCertificate(part: Cursor, once: PathCheck): void {
   if (part.needsText("signerName")) validateSigner(part);
-  const keyType = part.text("keyType");
-  if (!keyTypes.includes(keyType)) part.add(notSupported(part.at("keyType"), keyType, keyTypes));
+  part.oneOf("keyType", keyTypes);
   const seconds = part.number("maxExpirationSeconds");
   if (seconds !== undefined && seconds < 3600) {
     part.invalid("maxExpirationSeconds", seconds, "if provided, maxExpirationSeconds must be >= 3600");
@@ -153,7 +149,7 @@ function validateCertificate(part: Cursor, once: PathCheck): void {
     (key) => part.text(key) !== "",
   );
   for (const key of keys) {
-    part.complain(key, part.text(key), volumePathErrors(part.text(key)));
+    part.follows(key, volumePathErrors);
     once(part.text(key), part.text(key));
   }
   if (keys.length === 0) {

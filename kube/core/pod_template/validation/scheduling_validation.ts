@@ -1,5 +1,5 @@
 /** Where a pod may run: affinity, tolerations, spreading, gates. */
-import { duplicate, notSupported } from "../../field_errors.ts";
+import { duplicate } from "../../field_errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from "../../names.ts";
 import { validatePodSelector } from "../../selector.ts";
 import type { Cursor } from "./cursor.ts";
@@ -42,7 +42,7 @@ function validateWeight(term: Cursor): void {
 function validateNodeTerm(term: Cursor): void {
   for (const expression of term.objects("matchExpressions")) {
     validateNodeExpression(expression);
-    expression.complain("key", expression.text("key"), qualifiedNameErrors(expression.text("key")));
+    expression.follows("key", qualifiedNameErrors);
   }
   for (const field of term.objects("matchFields")) validateNodeField(field);
 }
@@ -86,9 +86,8 @@ function validatePodTerm(term: Cursor): void {
   }
   for (const name of term.texts("namespaces")) term.complain("namespace", name, dnsLabelErrors(name));
   validateLabelKeys(term);
-  const topologyKey = term.text("topologyKey");
   term.needsText("topologyKey", "can not be empty");
-  term.complain("topologyKey", topologyKey, qualifiedNameErrors(topologyKey));
+  term.follows("topologyKey", qualifiedNameErrors);
 }
 
 /** matchLabelKeys and mismatchLabelKeys, which extend a selector and must not contradict it. */
@@ -128,10 +127,7 @@ export function validateSpread(spec: Cursor): void {
     if (skew <= 0) constraint.invalid("maxSkew", skew, "must be greater than zero");
     constraint.needsText("topologyKey", "can not be empty");
     const action = constraint.text("whenUnsatisfiable");
-    const actions = ["DoNotSchedule", "ScheduleAnyway"];
-    if (!actions.includes(action)) {
-      constraint.add(notSupported(constraint.at("whenUnsatisfiable"), action, actions));
-    }
+    constraint.oneOf("whenUnsatisfiable", ["DoNotSchedule", "ScheduleAnyway"]);
     const key = constraint.text("topologyKey");
     if (last.get(spreadKey(constraint)) !== index) {
       constraint.add(duplicate(constraint.at("{topologyKey, whenUnsatisfiable}"), `{${key}, ${action}}`));
@@ -185,11 +181,7 @@ export function validateTolerations(spec: Cursor): void {
 
 export function validateGates(spec: Cursor): void {
   for (const gate of spec.objects("readinessGates")) {
-    gate.complain(
-      "conditionType",
-      gate.text("conditionType"),
-      qualifiedNameErrors(gate.text("conditionType")),
-    );
+    gate.follows("conditionType", qualifiedNameErrors);
   }
   const seen = new Set<string>();
   for (const gate of spec.objects("schedulingGates")) {

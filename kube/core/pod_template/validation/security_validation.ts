@@ -29,18 +29,12 @@ export function validatePodSecurity(spec: Cursor): void {
   });
   validateProcessNamespace(spec);
   validateSysctls(context);
-  if (context.has("fsGroupChangePolicy")) oneOf(context, "fsGroupChangePolicy", ["Always", "OnRootMismatch"]);
+  if (context.has("fsGroupChangePolicy")) context.oneOf("fsGroupChangePolicy", ["Always", "OnRootMismatch"]);
   validateSeccomp(context.object("seccompProfile"));
   validateWindowsOptions(context.object("windowsOptions"));
   validateAppArmor(context.object("appArmorProfile"));
-  if (context.has("supplementalGroupsPolicy"))
-    oneOf(context, "supplementalGroupsPolicy", ["Merge", "Strict"]);
-  if (context.has("seLinuxChangePolicy")) oneOf(context, "seLinuxChangePolicy", ["MountOption", "Recursive"]);
-}
-
-function oneOf(context: Cursor, key: string, words: readonly string[]): void {
-  if (!words.includes(context.text(key)))
-    context.add(notSupported(context.at(key), context.text(key), words));
+  if (context.has("supplementalGroupsPolicy")) context.oneOf("supplementalGroupsPolicy", ["Merge", "Strict"]);
+  if (context.has("seLinuxChangePolicy")) context.oneOf("seLinuxChangePolicy", ["MountOption", "Recursive"]);
 }
 
 function validateProcessNamespace(spec: Cursor): void {
@@ -68,7 +62,7 @@ export function validateContainerSecurity(container: Cursor, hostUsers: boolean)
   if (context === undefined) return;
   validateIds(context, ["runAsUser", "runAsGroup"]);
   if (context.has("procMount")) {
-    oneOf(context, "procMount", ["Default", "Unmasked"]);
+    context.oneOf("procMount", ["Default", "Unmasked"]);
     if (hostUsers && context.text("procMount") === "Unmasked") {
       context.invalid("procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`");
     }
@@ -91,11 +85,10 @@ function validateSeccomp(profile: Cursor | undefined): void {
   if (profile === undefined) return;
   if (profile.needsText("type", "type is required when seccompProfile is set"))
     profile.choice("type", profileTypes);
-  const local = profile.text("localhostProfile");
   if (profile.text("type") === "Localhost") {
     if (!profile.has("localhostProfile")) {
       profile.required("localhostProfile", "must be set when seccomp type is Localhost");
-    } else profile.complain("localhostProfile", local, descendingErrors(local));
+    } else profile.follows("localhostProfile", descendingErrors);
   } else if (profile.has("localhostProfile")) {
     profile.invalid("localhostProfile", profile.value, "can only be set when seccomp type is Localhost");
   }
@@ -118,10 +111,7 @@ function validateAppArmor(profile: Cursor | undefined): void {
 
 function validateWindowsOptions(options: Cursor | undefined): void {
   if (options === undefined) return;
-  const specName = options.text("gmsaCredentialSpecName");
-  if (options.has("gmsaCredentialSpecName")) {
-    options.complain("gmsaCredentialSpecName", specName, dnsSubdomainErrors(specName));
-  }
+  if (options.has("gmsaCredentialSpecName")) options.follows("gmsaCredentialSpecName", dnsSubdomainErrors);
   if (options.has("gmsaCredentialSpec")) {
     const size = utf8Length(options.text("gmsaCredentialSpec"));
     const key = "gmsaCredentialSpec";
@@ -129,10 +119,7 @@ function validateWindowsOptions(options: Cursor | undefined): void {
     else if (size > 64 * 1024)
       options.invalid(key, options.text(key), "gmsaCredentialSpec size must be under 64 KiB");
   }
-  if (options.has("runAsUserName")) {
-    const name = options.text("runAsUserName");
-    options.complain("runAsUserName", name, windowsUserErrors(name));
-  }
+  if (options.has("runAsUserName")) options.follows("runAsUserName", windowsUserErrors);
 }
 
 function windowsUserErrors(name: string): string[] {

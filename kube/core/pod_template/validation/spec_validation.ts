@@ -69,7 +69,7 @@ function validateResourceClaims(spec: Cursor): Set<string> {
     const name = claim.text("name");
     if (claim.needsText("name")) {
       if (names.has(name)) claim.duplicate("name", name);
-      else claim.complain("name", name, dnsLabelErrors(name));
+      else claim.follows("name", dnsLabelErrors);
       names.add(name);
     }
     const sources = ["resourceClaimName", "resourceClaimTemplateName"].filter((key) => claim.has(key));
@@ -79,7 +79,7 @@ function validateResourceClaims(spec: Cursor): Set<string> {
     } else if (sources.length === 0) {
       claim.invalid("", claim.value, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
     }
-    for (const key of sources) claim.complain(key, claim.text(key), dnsSubdomainErrors(claim.text(key)));
+    for (const key of sources) claim.follows(key, dnsSubdomainErrors);
   }
   return names;
 }
@@ -165,21 +165,13 @@ const nameRules: Readonly<Record<string, (name: string) => string[]>> = {
 
 function validateNames(spec: Cursor): void {
   validateHostnameOverride(spec);
-  for (const [key, rule] of Object.entries(nameRules)) {
-    if (spec.text(key) !== "") spec.complain(key, spec.text(key), rule(spec.text(key)));
-  }
+  for (const [key, rule] of Object.entries(nameRules)) spec.followsIfSet(key, rule);
   const deadline = spec.number("activeDeadlineSeconds");
   const longest = 2 ** 31 - 1;
   if (deadline !== undefined && (deadline < 1 || deadline > longest)) {
     spec.invalid("activeDeadlineSeconds", deadline, rangeMessage(1, longest));
   }
-  if (spec.has("runtimeClassName")) {
-    spec.complain(
-      "runtimeClassName",
-      spec.text("runtimeClassName"),
-      dnsSubdomainErrors(spec.text("runtimeClassName")),
-    );
-  }
+  if (spec.has("runtimeClassName")) spec.follows("runtimeClassName", dnsSubdomainErrors);
 }
 
 function validateHostnameOverride(spec: Cursor): void {
@@ -189,12 +181,12 @@ function validateHostnameOverride(spec: Cursor): void {
     spec.forbidden(key, "may not be specified when setHostnameAsFQDN is true");
   if (spec.flag("hostNetwork")) spec.forbidden(key, "may not be specified when hostNetwork is true");
   if (utf8Length(spec.text(key)) > 64) spec.add(tooLong(spec.at(key), 64));
-  spec.complain(key, spec.text(key), dnsSubdomainErrors(spec.text(key)));
+  spec.follows(key, dnsSubdomainErrors);
 }
 
 function validateHostAliases(spec: Cursor): void {
   for (const alias of spec.objects("hostAliases")) {
-    alias.complain("ip", alias.text("ip"), ipErrors(alias.text("ip")));
+    alias.follows("ip", ipErrors);
     alias.complainEach("hostnames", alias.texts("hostnames"), dnsSubdomainErrors);
   }
 }

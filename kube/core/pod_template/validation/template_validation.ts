@@ -22,8 +22,8 @@ export interface TemplateRules {
 export function validatePodTemplate(template: object, path: string, rules: TemplateRules = {}): FieldError[] {
   const errors: FieldError[] = [];
   const cursor = new Cursor(isJsonObject(template) ? template : {}, path, errors);
-  const meta = cursor.object("metadata") ?? new Cursor({}, cursor.at("metadata"), errors);
-  const spec = cursor.object("spec") ?? new Cursor({}, cursor.at("spec"), errors);
+  const meta = cursor.objectOrEmpty("metadata");
+  const spec = cursor.objectOrEmpty("spec");
   const annotations = textMap(meta, "annotations");
   errors.push(...validateLabels(textMap(meta, "labels"), cursor.at("labels")));
   errors.push(...validateAnnotations(annotations, cursor.at("annotations")));
@@ -39,9 +39,9 @@ export function validatePodTemplate(template: object, path: string, rules: Templ
 export function validatePodSpec(pod: object): FieldError[] {
   const errors: FieldError[] = [];
   const cursor = new Cursor(isJsonObject(pod) ? pod : {}, "", errors);
-  const meta = cursor.object("metadata") ?? new Cursor({}, "metadata", errors);
-  const spec = cursor.object("spec") ?? new Cursor({}, "spec", errors);
-  validatePodAnnotations(textMap(meta, "annotations"), spec, "metadata.annotations");
+  const spec = cursor.objectOrEmpty("spec");
+  const annotations = textMap(cursor.objectOrEmpty("metadata"), "annotations");
+  validatePodAnnotations(annotations, spec, "metadata.annotations");
   validateSpec(spec, { isPod: true, claimTemplates: [] });
   if (spec.list("ephemeralContainers").length > 0) {
     spec.forbidden("ephemeralContainers", "cannot be set on create");

@@ -22,7 +22,7 @@ export function validateVolumes(spec: Cursor): Map<string, JsonObject> {
     const before = spec.errors.length;
     const name = volume.text("name");
     validateSource(volume);
-    if (volume.needsText("name")) volume.complain("name", name, dnsLabelErrors(name));
+    if (volume.needsText("name")) volume.follows("name", dnsLabelErrors);
     if (valid.has(name)) volume.duplicate("name", name);
     if (spec.errors.length === before) valid.set(name, volume.value);
   }
@@ -59,15 +59,9 @@ function needsSecretName(source: Cursor): void {
   if (secret?.text("name") === "") source.required("secretRef.name");
 }
 
-function validatePartition(source: Cursor, path: string): void {
+function validatePartition(source: Cursor): void {
   const partition = source.number("partition") ?? 0;
-  const error = {
-    path: `${path}.partition`,
-    type: "Invalid",
-    value: partition,
-    detail: rangeMessage(1, 255),
-  } as const;
-  if (partition < 0 || partition > 255) source.add(error);
+  if (partition < 0 || partition > 255) source.invalid("partition", partition, rangeMessage(1, 255));
 }
 
 const sources: Readonly<Record<string, (source: Cursor, volume: Cursor) => void>> = {
@@ -80,16 +74,16 @@ const sources: Readonly<Record<string, (source: Cursor, volume: Cursor) => void>
   hostPath: validateHostPath,
   gitRepo(source) {
     source.needsText("repository");
-    source.complain("directory", source.text("directory"), descendingErrors(source.text("directory")));
+    source.follows("directory", descendingErrors);
   },
   gcePersistentDisk(source, volume) {
-    const path = volume.at("persistentDisk");
-    if (source.text("pdName") === "") source.add({ path: `${path}.pdName`, type: "Required", detail: "" });
-    validatePartition(source, path);
+    const disk = source.movedTo(volume.at("persistentDisk"));
+    disk.needsText("pdName");
+    validatePartition(disk);
   },
   awsElasticBlockStore(source) {
     source.needsText("volumeID");
-    validatePartition(source, source.path);
+    validatePartition(source);
   },
   secret: (source) => validateFiles(source, "secretName"),
   nfs(source) {
@@ -155,9 +149,8 @@ const hostPathTypes = [
 
 function validateHostPath(source: Cursor): void {
   if (!source.needsText("path")) return;
-  source.complain("path", source.text("path"), backstepErrors(source.text("path")));
-  const type = source.text("type");
-  if (!hostPathTypes.includes(type)) source.add(notSupported(source.at("type"), type, hostPathTypes));
+  source.follows("path", backstepErrors);
+  source.oneOf("type", hostPathTypes);
 }
 
 /** Complaints about the name of an iSCSI target or initiator. */
@@ -173,8 +166,7 @@ function iscsiNameErrors(name: string): string[] {
 
 function validateIscsi(source: Cursor, volume: Cursor): void {
   source.needsText("targetPortal");
-  if (source.needsText("iqn"))
-    source.complain("iqn", source.text("iqn"), iscsiNameErrors(source.text("iqn")));
+  if (source.needsText("iqn")) source.follows("iqn", iscsiNameErrors);
   const lun = source.number("lun") ?? 0;
   if (lun < 0 || lun > 255) source.invalid("lun", lun, rangeMessage(0, 255));
   if ((source.flag("chapAuthDiscovery") || source.flag("chapAuthSession")) && !source.has("secretRef")) {
@@ -256,10 +248,8 @@ function validateAzureDisk(source: Cursor): void {
 }
 
 function validateStorageOs(source: Cursor): void {
-  const name = source.text("volumeName");
-  const namespace = source.text("volumeNamespace");
-  if (source.needsText("volumeName")) source.complain("volumeName", name, dnsLabelErrors(name));
-  if (namespace !== "") source.complain("volumeNamespace", namespace, dnsLabelErrors(namespace));
+  if (source.needsText("volumeName")) source.follows("volumeName", dnsLabelErrors);
+  source.followsIfSet("volumeNamespace", dnsLabelErrors);
   needsSecretName(source);
 }
 
@@ -269,7 +259,6 @@ function validateCsi(source: Cursor): void {
   if (utf8Length(driver) > 63) source.add(tooLong(source.at("driver"), 63));
   source.complain("driver", driver, dnsSubdomainErrors(driver.toLowerCase()));
   const secret = source.object("nodePublishSecretRef");
-  if (secret === undefined) return;
-  const name = secret.text("name");
-  if (secret.needsText("name")) source.complain("name", name, dnsSubdomainErrors(name));
+  if (secret?.needsText("name"))
+    source.complain("name", secret.text("name"), dnsSubdomainErrors(secret.text("name")));
 }
