@@ -26,11 +26,7 @@ export function createMetrics(registry: Registry): Metrics {
   };
 }
 
-type Part<Names extends keyof Metrics> = Pick<Metrics, Names>;
-
-function clientMetrics(
-  registry: Registry,
-): Part<"request" | "retry" | "window" | "watchEvents" | "watchRestart"> {
+function clientMetrics(registry: Registry) {
   const make = makers(registry);
   const requests = make.counter(
     "rest_client_requests_total",
@@ -86,19 +82,10 @@ function clientMetrics(
     },
     watchEvents: (resource, type, count) => events.inc({ resource, type }, count),
     watchRestart: (resource, reason) => restarts.inc({ resource, reason }),
-  };
+  } satisfies Partial<Metrics>;
 }
 
-function reconcileMetrics(
-  registry: Registry,
-): Part<
-  | "reconcileStarted"
-  | "reconcileFinished"
-  | "workers"
-  | "webhookStarted"
-  | "webhookFinished"
-  | "podAdmissionStep"
-> {
+function reconcileMetrics(registry: Registry) {
   const make = makers(registry);
   const prefix = "controller_runtime";
   const total = make.counter(`${prefix}_reconcile_total`, "Total number of reconciliations per controller", [
@@ -175,12 +162,10 @@ function reconcileMetrics(
       webhookTime.observe({ webhook }, tookMs / 1000);
     },
     podAdmissionStep: (step, tookMs) => podSteps.observe({ step }, tookMs / 1000),
-  };
+  } satisfies Partial<Metrics>;
 }
 
-function queueMetrics(
-  registry: Registry,
-): Part<"queueAdded" | "queueStarted" | "queueFinished" | "queueRetried"> {
+function queueMetrics(registry: Registry) {
   const make = makers(registry);
   const labels = ["name", "controller"];
   const depth = make.gauge("workqueue_depth", "Current depth of workqueue", labels);
@@ -214,10 +199,10 @@ function queueMetrics(
     },
     queueFinished: (queue, tookMs) => worked.observe(of(queue), tookMs / 1000),
     queueRetried: (queue) => retries.inc(of(queue)),
-  };
+  } satisfies Partial<Metrics>;
 }
 
-function processState(registry: Registry): Part<"leader" | "eventDropped" | "unexpectedError"> {
+function processState(registry: Registry) {
   const make = makers(registry);
   const leader = make.gauge(
     "kruise_manager_is_leader",
@@ -237,17 +222,14 @@ function processState(registry: Registry): Part<"leader" | "eventDropped" | "une
   // From the start: an increase from nothing to one is none to Prometheus.
   for (const where of unexpectedPlaces) unexpected.inc({ where }, 0);
   leader.set(0);
-  const resident = make.gauge(
-    "process_resident_memory_bytes",
-    "Resident memory size in bytes.",
-    [],
-    (gauge) => gauge.set(process.memoryUsage.rss()),
+  const resident = make.gauge("process_resident_memory_bytes", "Resident memory size in bytes.", [], () =>
+    process.memoryUsage.rss(),
   );
   const heap = make.gauge(
     "nodejs_heap_size_used_bytes",
     "Used heap of the JavaScript engine in bytes.",
     [],
-    (gauge) => gauge.set(process.memoryUsage().heapUsed),
+    () => process.memoryUsage().heapUsed,
   );
   make.counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", [], () => {
     const { user, system } = process.cpuUsage();
@@ -261,7 +243,7 @@ function processState(registry: Registry): Part<"leader" | "eventDropped" | "une
     leader: (isLeader) => leader.set(isLeader ? 1 : 0),
     eventDropped: () => dropped.inc(),
     unexpectedError: (where) => unexpected.inc({ where }),
-  };
+  } satisfies Partial<Metrics>;
 }
 
 /** A counter beside those of Metrics. */
@@ -292,44 +274,25 @@ export function describeMetrics(registry: Registry): MetricDescription[] {
   });
 }
 
-/** Metrics of one registry, by kind. */
+/** Metrics of one registry, by kind. `read`: gives the value when the metrics are asked for. */
 function makers(registry: Registry) {
   const registers = [registry];
   return {
-    counter: (name: string, help: string, labelNames: string[], read?: () => number) =>
-      new Counter({
-        name,
-        help,
-        labelNames,
-        registers,
-        ...(read
-          ? {
-              collect() {
-                this.reset();
-                this.inc(read());
-              },
-            }
-          : {}),
-      }),
-    gauge: (
-      name: string,
-      help: string,
-      labelNames: string[],
-      read?: (gauge: { set(value: number): void }) => void,
-    ) =>
-      new Gauge({
-        name,
-        help,
-        labelNames,
-        registers,
-        ...(read
-          ? {
-              collect() {
-                read(this);
-              },
-            }
-          : {}),
-      }),
+    counter(name: string, help: string, labelNames: string[], read?: () => number) {
+      const collect =
+        read &&
+        (() => {
+          counter.reset();
+          counter.inc(read());
+        });
+      const counter: Counter = new Counter({ name, help, labelNames, registers, collect });
+      return counter;
+    },
+    gauge(name: string, help: string, labelNames: string[], read?: () => number) {
+      const collect = read && (() => gauge.set(read()));
+      const gauge: Gauge = new Gauge({ name, help, labelNames, registers, collect });
+      return gauge;
+    },
     histogram: (name: string, help: string, labelNames: string[], buckets: number[]) =>
       new Histogram({ name, help, labelNames, buckets, registers }),
   };
