@@ -6,7 +6,7 @@ import type { Client, Resource } from "./client_types.ts";
 import type { Clock, Random } from "./clock.ts";
 import { jsonResource } from "./codecs/json.ts";
 import type { KubeObject, ObjectMeta } from "./core/types.ts";
-import { isKubeError } from "./errors.ts";
+import { ignoreNotFound, isKubeError } from "./errors.ts";
 import type { Log } from "./log.ts";
 
 export interface Lease extends KubeObject {
@@ -78,26 +78,11 @@ export interface Election {
 
 export function startElection(options: ElectionOptions): Election {
   const candidate = new Candidate(options);
-  const ended = candidate.run();
-  return {
-    get isLeader() {
-      return candidate.isLeader;
-    },
-    get holder() {
-      return candidate.holder;
-    },
-    get lease() {
-      return candidate.lease;
-    },
-    ask: () => candidate.ask(),
-    stop: () => {
-      candidate.abort();
-      return ended;
-    },
-  };
+  candidate.start();
+  return candidate;
 }
 
-class Candidate {
+class Candidate implements Election {
   readonly #options: ElectionOptions;
   readonly #durationMs: number;
   readonly #deadlineMs: number;
@@ -112,6 +97,8 @@ class Candidate {
   #freeSince: number | undefined;
   /** Resolves when whatever was led last has ended. */
   #ended: Promise<unknown> = Promise.resolve();
+  /** Resolves when it stands for election no more. */
+  #running: Promise<void> = Promise.resolve();
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -141,8 +128,13 @@ class Candidate {
     return this.#seen?.lease;
   }
 
-  abort(): void {
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  stop(): Promise<void> {
     this.#stop.abort();
+    return this.#running;
   }
 
   async ask(): Promise<void> {
@@ -151,7 +143,7 @@ class Candidate {
     this.#observe(await client.patch(leaseResource, this.#ref(), { type: "merge", body }, this.#requests()));
   }
 
-  async run(): Promise<void> {
+  async #run(): Promise<void> {
     const { clock, random } = this.#options;
     const { signal } = this.#stop;
     const deadline = this.#watchDeadline();
@@ -187,15 +179,11 @@ class Candidate {
     const { client, identity } = this.#options;
     // A lease that was lost to a slow server may be ours still: what was led must not overlap with itself.
     await this.#ended;
-    const lease = await client.get(leaseResource, this.#ref(), this.#requests()).catch((error: unknown) => {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    });
+    const lease = await client.get(leaseResource, this.#ref(), this.#requests()).catch(ignoreNotFound);
     if (!lease) {
       if (!this.#wantsFree(undefined)) return;
-      this.#lead(
-        await client.create(leaseResource, this.#options.namespace, this.#body(undefined), this.#requests()),
-      );
+      const { namespace } = this.#options;
+      this.#lead(await client.create(leaseResource, namespace, this.#body(undefined), this.#requests()));
       return;
     }
     this.#observe(lease);

@@ -81,9 +81,8 @@ export function step<T>(deps: StepDeps<T>, state: State<T>, input: Input<T>): St
       return afterClose(deps, state);
     case "silent":
       // A streaming list that never says that it ended is a server that does not know the word.
-      if (state.name === "streaming")
-        return restart(deps, { ...state, canStream: false }, "silent", undefined, true);
-      return restart(deps, state, "silent", undefined, false);
+      if (state.name === "streaming") return restart(deps, { ...state, canStream: false }, "silent", true);
+      return restart(deps, state, "silent", false);
     case "failed":
       return afterFailure(deps, state, input.error);
   }
@@ -95,15 +94,8 @@ function afterPage<T>(state: State<T> & { name: "listing" }, page: ListPage<T>):
   const version = state.version || page.resourceVersion;
   const common = { attempt: state.attempt + 1, delayMs: 0, failures: noFailures, canStream: state.canStream };
   if (page.continue !== "") {
-    const next = {
-      ...common,
-      name: "listing",
-      items,
-      continue: page.continue,
-      limit: state.limit,
-      version,
-    } as const;
-    return { state: next, effects };
+    const { limit } = state;
+    return { state: { ...common, name: "listing", items, continue: page.continue, limit, version }, effects };
   }
   effects.push({ type: "replace", items, version });
   return { state: { ...common, name: "watching", version }, effects };
@@ -123,16 +115,10 @@ function afterEvents<T>(deps: StepDeps<T>, from: State<T>, events: readonly Watc
       if (state.name === "watching")
         state = { ...state, failures: noFailures, version: event.resourceVersion || state.version };
       else if (state.name === "streaming" && event.initialEventsEnd) {
-        effects.push({ type: "replace", items: state.items.values(), version: event.resourceVersion });
-        const { attempt, canStream } = state;
-        state = {
-          name: "watching",
-          attempt,
-          canStream,
-          delayMs: 0,
-          failures: noFailures,
-          version: event.resourceVersion,
-        };
+        const { attempt, canStream, items } = state;
+        const { resourceVersion: version } = event;
+        effects.push({ type: "replace", items: items.values(), version });
+        state = { name: "watching", attempt, canStream, delayMs: 0, failures: noFailures, version };
       }
     } else if (state.name === "streaming") {
       const { key } = deps.identify(event.object);
@@ -140,11 +126,8 @@ function afterEvents<T>(deps: StepDeps<T>, from: State<T>, events: readonly Watc
       else state.items.set(key, event.object);
     } else if (state.name === "watching") {
       effects.push({ type: event.type === "DELETED" ? "remove" : "upsert", object: event.object });
-      state = {
-        ...state,
-        failures: noFailures,
-        version: deps.identify(event.object).version || state.version,
-      };
+      const { version } = deps.identify(event.object);
+      state = { ...state, failures: noFailures, version: version || state.version };
     }
   }
   return { state, effects };
@@ -155,22 +138,18 @@ function afterErrorEvent<T>(
   state: State<T>,
   event: { code: number; reason: string; message: string },
 ): Step<T> {
-  if (state.name === "streaming" && event.code === 500) {
-    // A server whose etcd cannot do it answers 200 and then this: it has lists, though.
-    return restart(
-      deps,
-      { ...state, canStream: false, failures: unblamed },
-      "no streaming lists",
-      undefined,
-      true,
-    );
-  }
+  // A server whose etcd cannot do it answers 200 and then this: it has lists, though.
+  if (state.name === "streaming" && event.code === 500) return listInstead(deps, state);
   const gone = event.code === 410 || event.reason === "Expired" || event.reason === "Gone";
-  return restart(deps, state, gone ? "Gone" : event.reason || `code ${event.code}`, undefined, gone);
+  return restart(deps, state, gone ? "Gone" : event.reason || `code ${event.code}`, gone);
+}
+
+function listInstead<T>(deps: StepDeps<T>, state: State<T>, error?: KubeError): Step<T> {
+  return restart(deps, { ...state, canStream: false, failures: unblamed }, "no streaming lists", true, error);
 }
 
 function afterClose<T>(deps: StepDeps<T>, state: State<T>): Step<T> {
-  if (state.name !== "watching") return restart(deps, state, "closed", undefined, false);
+  if (state.name !== "watching") return restart(deps, state, "closed", false);
   // The usual end of a watch: at once again the first time, slower when closing is all that the server does.
   const { failures } = state;
   const delayMs = failures.count === 0 ? Math.round(deps.random() * 100) : spread(deps, failures);
@@ -180,30 +159,16 @@ function afterClose<T>(deps: StepDeps<T>, state: State<T>): Step<T> {
 
 function afterFailure<T>(deps: StepDeps<T>, state: State<T>, error: KubeError): Step<T> {
   const refused = ["BadRequest", "Invalid", "MethodNotAllowed"].includes(error.code);
-  if (state.name === "streaming" && refused) {
-    return restart(
-      deps,
-      { ...state, canStream: false, failures: unblamed },
-      "no streaming lists",
-      error,
-      true,
-    );
-  }
+  if (state.name === "streaming" && refused) return listInstead(deps, state, error);
   if (error.code === "Gone") {
+    if (state.name !== "listing") return restart(deps, state, "Gone", true, error);
     // Pages that expire while they are read: once more, and then all in one.
-    if (state.name === "listing")
-      return restart(
-        deps,
-        { ...state, limit: state.failures.count > 0 ? undefined : state.limit },
-        "Gone",
-        error,
-        false,
-      );
-    return restart(deps, state, "Gone", error, true);
+    const limit = state.failures.count > 0 ? undefined : state.limit;
+    return restart(deps, { ...state, limit }, "Gone", false, error);
   }
   const distrusted =
     error.code === "Decode" && oneMore(state.failures, error).count >= decodeFailuresBeforeRelist;
-  return restart(deps, state, error.code, error, distrusted);
+  return restart(deps, state, error.code, distrusted, error);
 }
 
 /** Once more after a delay: from the start, or (watching only) from the version held. */
@@ -211,8 +176,8 @@ function restart<T>(
   deps: StepDeps<T>,
   state: State<T>,
   reason: string,
-  error: KubeError | undefined,
   fromStart: boolean,
+  error?: KubeError,
 ): Step<T> {
   const failures = oneMore(state.failures, error);
   // The first new list after an expired version is due at once; whoever expires again and again waits.
