@@ -55,15 +55,8 @@ export class EventCorrelator {
   /** The series that the occurrence belongs to, updated; undefined when it is to be dropped. */
   take(occurrence: Occurrence): EventSeries | undefined {
     const { source, target, type, reason, at } = occurrence;
-    const object = [
-      source,
-      target.apiVersion,
-      target.kind,
-      target.namespace,
-      target.name,
-      target.uid,
-      target.fieldPath,
-    ].join("\n");
+    const { apiVersion, kind, namespace, name, uid, fieldPath } = target;
+    const object = [source, apiVersion, kind, namespace, name, uid, fieldPath].join("\n");
     const similarKey = [object, type, reason].join("\n");
     const combined = this.#isOneOfMany(similarKey, occurrence);
     const message = combined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
@@ -76,18 +69,8 @@ export class EventCorrelator {
       held.message = message;
       return held;
     }
-    const series = {
-      key,
-      source,
-      target,
-      type,
-      reason,
-      message,
-      firstAt: at,
-      lastAt: at,
-      count: 1,
-      name: undefined,
-    };
+    const times = { firstAt: at, lastAt: at, count: 1 };
+    const series = { key, source, target, type, reason, message, ...times, name: undefined };
     this.#series.set(key, series);
     return series;
   }

@@ -2,6 +2,7 @@
 import type { Client, Resource } from "./client_types.ts";
 import type { Clock, Random } from "./clock.ts";
 import { jsonResource } from "./codecs/json.ts";
+import { formatTime } from "./core/conditions.ts";
 import type { KubeObject } from "./core/types.ts";
 import { isKubeError } from "./errors.ts";
 import { EventCorrelator, type EventSeries, type EventTarget } from "./event_correlation.ts";
@@ -144,7 +145,7 @@ class EventSender {
     const namespace = series.target.namespace || "default";
     if (series.name !== undefined) {
       const { count, message } = series;
-      const body = { count, message, lastTimestamp: rfc3339(series.lastAt) };
+      const body = { count, message, lastTimestamp: formatTime(series.lastAt) };
       try {
         await client.patch(eventResource, { namespace, name: series.name }, { type: "merge", body }, request);
         return;
@@ -176,8 +177,8 @@ class EventSender {
       reason: series.reason,
       message: series.message,
       source: { component: source, ...(host ? { host } : {}) },
-      firstTimestamp: rfc3339(series.firstAt),
-      lastTimestamp: rfc3339(series.lastAt),
+      firstTimestamp: formatTime(series.firstAt),
+      lastTimestamp: formatTime(series.lastAt),
       count: series.count,
       type: series.type,
       eventTime: null,
@@ -198,8 +199,4 @@ class EventSender {
 
 function objectOf({ target: { kind, namespace, name } }: EventSeries): string {
   return `${kind} ${namespace}/${name}`;
-}
-
-function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -1,6 +1,8 @@
 /** Plain HTTP for probes and scrapers: /metrics, /healthz, /readyz with named checks. */
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { errorText } from "./core/errors.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics_types.ts";
 
@@ -70,15 +72,10 @@ export async function startHttpEndpoints(options: HttpEndpointsOptions): Promise
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, host }, () => {
-      server.off("error", reject);
-      // Without file descriptors left each connection that cannot be accepted is one.
-      server.on("error", (error) => options.log.warn("endpoints: a connection was not accepted", { error }));
-      resolve();
-    });
-  });
+  server.listen({ port, host });
+  await once(server, "listening");
+  // Without file descriptors left each connection that cannot be accepted is an error.
+  server.on("error", (error) => options.log.warn("endpoints: a connection was not accepted", { error }));
   const bound = server.address();
   return {
     port: isAddressInfo(bound) ? bound.port : port,
@@ -142,10 +139,7 @@ export function checksRoute(name: string, checks: Readonly<Record<string, Check>
     if (only !== undefined && chosen.length === 0) return plainText(404, "404 page not found\n");
     const lines = await Promise.all(
       chosen.map(async ([check, run]) => {
-        const failure = await run().then(
-          () => undefined,
-          (error: unknown) => (error instanceof Error ? error.message : String(error)),
-        );
+        const failure = await run().then(() => undefined, errorText);
         return {
           failed: failure !== undefined,
           line: failure === undefined ? `[+]${check} ok` : `[-]${check} failed: ${failure}`,

@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Clock } from "./clock.ts";
 import { isObject, listAt, objectAt, stringAt } from "./codecs/json_values.ts";
+import { errorText } from "./core/errors.ts";
 import type { Access, Credentials, TlsMaterial } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
 import { type ImpersonationHeaders, impersonationOf } from "./impersonation.ts";
@@ -37,14 +38,14 @@ export async function kubeconfigCredentials(source: KubeconfigSource): Promise<C
 interface Loaded {
   config: KubeConfig;
   /** By user. */
-  impersonation: ReadonlyMap<string, ImpersonationHeaders>;
+  impersonation: Map<string, ImpersonationHeaders>;
 }
 
 async function loadFiles(source: KubeconfigSource): Promise<Loaded> {
   const [first, ...others] = source.files;
   if (first === undefined) throw new KubeError("Config", "KUBECONFIG names no file");
   let config: KubeConfig;
-  let impersonation = new Map<string, ImpersonationHeaders>();
+  let impersonation: Map<string, ImpersonationHeaders>;
   try {
     ({ config, impersonation } = await loadFile(first));
     for (const file of others) {
@@ -57,29 +58,23 @@ async function loadFiles(source: KubeconfigSource): Promise<Loaded> {
       mergeInto(config, other.config);
     }
   } catch (cause) {
-    throw new KubeError("Config", `kubeconfig ${source.files.join(", ")}: ${messageOf(cause)}`, { cause });
+    throw unusable(source, errorText(cause), cause);
   }
   if (source.context !== undefined) config.setCurrentContext(source.context);
   const name = config.getCurrentContext();
   if (!name || !config.getContextObject(name)) {
     const known = config.getContexts().map((context) => context.name);
-    throw new KubeError(
-      "Config",
-      `kubeconfig ${source.files.join(", ")}: no context "${name ?? ""}"; there are: ${known.join(", ") || "none"}`,
-    );
+    throw unusable(source, `no context "${name ?? ""}"; there are: ${known.join(", ") || "none"}`);
   }
-  if (!config.getCurrentCluster()) {
-    throw new KubeError(
-      "Config",
-      `kubeconfig ${source.files.join(", ")}: the cluster of context "${name}" is missing`,
-    );
-  }
+  if (!config.getCurrentCluster()) throw unusable(source, `the cluster of context "${name}" is missing`);
   return { config, impersonation };
 }
 
-async function loadFile(
-  file: string,
-): Promise<{ config: KubeConfig; impersonation: Map<string, ImpersonationHeaders> }> {
+function unusable({ files }: KubeconfigSource, why: string, cause?: unknown): KubeError {
+  return new KubeError("Config", `kubeconfig ${files.join(", ")}: ${why}`, { cause });
+}
+
+async function loadFile(file: string): Promise<Loaded> {
   const text = await readFile(file, "utf8");
   const config = new KubeConfig();
   config.loadFromString(text.includes("tokenFile") ? await withTokens(text, dirname(file)) : text);
@@ -166,10 +161,8 @@ async function withTimeout(clock: Clock, work: Promise<void>): Promise<void> {
   const over = new AbortController();
   const late = clock.sleep(pluginTimeoutMs, over.signal).then(
     () => {
-      throw new KubeError(
-        "Config",
-        `the kubeconfig's credential plugin did not answer within ${pluginTimeoutMs} ms`,
-      );
+      const message = `the kubeconfig's credential plugin did not answer within ${pluginTimeoutMs} ms`;
+      throw new KubeError("Config", message);
     },
     () => undefined,
   );
@@ -203,8 +196,4 @@ function tlsOf(options: RequestOptions): TlsMaterial {
 function pem(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -74,10 +74,6 @@ export class WorkQueue {
     return this.#delayed.size;
   }
 
-  get stopped(): boolean {
-    return this.#stopped;
-  }
-
   add(key: string, priority: Priority = "normal"): void {
     if (this.#stopped) return;
     this.#delayed.remove(key);

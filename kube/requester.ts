@@ -79,12 +79,8 @@ export class Requester {
         const delayMs = attempt < this.#options.attempts ? this.#retryDelay(call, error, attempt) : undefined;
         if (delayMs === undefined) throw repeated && !error.ambiguous ? ambiguously(error) : error;
         this.#options.metrics.retry(call.verb, call.resource, error.code);
-        this.#options.log.debug("request is retried", {
-          verb: call.verb,
-          resource: call.resource,
-          delayMs,
-          error,
-        });
+        const { verb, resource } = call;
+        this.#options.log.debug("request is retried", { verb, resource, delayMs, error });
         await this.#sleep(delayMs, call);
       }
     }
@@ -135,12 +131,8 @@ export class Requester {
         if (call.verb !== "LIST") outcome = "answered";
         return response;
       }
-      const error = refusal(
-        `${call.verb} ${call.resource}`,
-        response.status,
-        response.headers,
-        response.body,
-      );
+      const { status, headers, body } = response;
+      const error = refusal(`${call.verb} ${call.resource}`, status, headers, body);
       if (error.code === "TooManyRequests" && call.waitsWhenBusy !== false) {
         outcome = "refused";
         window.pause(error.retryAfterMs ?? 1000);
@@ -214,16 +206,8 @@ export class Requester {
 /** The last attempt was refused, but an earlier one may have been carried out. */
 function ambiguously(error: KubeError): KubeError {
   const { status, reason, retryAfterMs, causes, about, said } = error;
-  return new KubeError(error.code, error.message, {
-    reason,
-    causes,
-    ambiguous: true,
-    cause: error,
-    ...(status === undefined ? {} : { status }),
-    ...(about === undefined ? {} : { about }),
-    ...(said === undefined ? {} : { said }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
+  const details = { status, reason, retryAfterMs, causes, about, said, ambiguous: true, cause: error };
+  return new KubeError(error.code, error.message, details);
 }
 
 const longestRefusal = 256 * 1024;

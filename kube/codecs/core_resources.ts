@@ -14,13 +14,7 @@ import {
 import { PodReader } from "./pod_reader.ts";
 import { identifyProjection, protobufCodec } from "./projection.ts";
 
-interface Place {
-  readonly group: string;
-  readonly version: string;
-  readonly plural: string;
-  readonly kind: string;
-  readonly namespaced: boolean;
-}
+type Place = Omit<Resource<unknown>, "codec">;
 
 const pods: Place = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 

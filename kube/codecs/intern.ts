@@ -15,10 +15,6 @@ export class InternTable<V> {
     this.#limit = limit;
   }
 
-  get size(): number {
-    return this.#young.size + this.#old.size;
-  }
-
   get(key: string): V | undefined {
     const value = this.#young.get(key);
     if (value !== undefined) return value;

@@ -1,5 +1,6 @@
 /** JSON bodies: custom resources as they are, or projected; and the JSON half of the protobuf codecs. */
 import type { Codec, ListPage, Resource, WatchDecoder, WatchEvent } from "../client_types.ts";
+import { errorText } from "../core/errors.ts";
 import { type KubeObject, keyOf } from "../core/types.ts";
 import { KubeError } from "../errors.ts";
 import {
@@ -45,13 +46,7 @@ export function projectedJsonCodec<T>(reading: JsonReading<T>): Codec<T> {
 }
 
 /** A resource read and written as JSON. */
-export function jsonResource<T extends KubeObject>(place: {
-  group: string;
-  version: string;
-  plural: string;
-  kind: string;
-  namespaced: boolean;
-}): Resource<T> {
+export function jsonResource<T extends KubeObject>(place: Omit<Resource<T>, "codec">): Resource<T> {
   return { ...place, codec: jsonCodec<T>() };
 }
 
@@ -91,7 +86,7 @@ export function decodeJsonList<T>(reading: JsonReading<T>, body: Uint8Array): Li
     try {
       page.items.push(read(reading, expectObject(item, "an item")));
     } catch (error) {
-      page.undecodable.push({ key: jsonKey(item), message: messageOf(error) });
+      page.undecodable.push({ key: jsonKey(item), message: errorText(error) });
     }
   }
   return page;
@@ -102,12 +97,8 @@ function read<T>(reading: JsonReading<T>, value: JsonObject): T {
     return reading.fromJson(value);
   } catch (error) {
     if (error instanceof KubeError) throw error;
-    throw new KubeError("Decode", `${jsonKey(value)}: ${messageOf(error)}`, { cause: error });
+    throw new KubeError("Decode", `${jsonKey(value)}: ${errorText(error)}`, { cause: error });
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function jsonKey(value: unknown): string {
@@ -162,12 +153,8 @@ export class JsonWatchDecoder<T> implements WatchDecoder<T> {
     if (!isObject(object)) throw new KubeError("Decode", "a watch event without an object");
     if (type === "BOOKMARK") return jsonBookmark(object);
     if (type === "ERROR") {
-      const { code, reason, message } = {
-        code: numberAt(object, "code"),
-        reason: stringAt(object, "reason"),
-        message: stringAt(object, "message"),
-      };
-      return { type, code, reason, message };
+      const code = numberAt(object, "code");
+      return { type, code, reason: stringAt(object, "reason"), message: stringAt(object, "message") };
     }
     if (type !== "ADDED" && type !== "MODIFIED" && type !== "DELETED") {
       throw new KubeError("Decode", `a watch event of unknown type ${JSON.stringify(type)}`);
@@ -175,7 +162,7 @@ export class JsonWatchDecoder<T> implements WatchDecoder<T> {
     try {
       return { type, object: read(this.#reading, object) };
     } catch (error) {
-      return { type: "UNDECODABLE", key: jsonKey(object), message: messageOf(error) };
+      return { type: "UNDECODABLE", key: jsonKey(object), message: errorText(error) };
     }
   }
 }

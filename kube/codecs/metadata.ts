@@ -1,6 +1,7 @@
 /** What all projections of core kinds take from ObjectMeta. */
 import { type core, WireError } from "../../proto/core/index.ts";
 import type { Labels, OwnerReference } from "../core/types.ts";
+import type { PodCondition } from "../pod.ts";
 
 export interface Metadata {
   readonly namespace: string;
@@ -46,13 +47,7 @@ export function quantities(map: Readonly<Record<string, core.Quantity>>): Record
 }
 
 /** A condition of a core kind; `lastTransitionAt` in milliseconds, 0 when unknown. */
-export interface CoreCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly lastTransitionAt: number;
-}
+export type CoreCondition = PodCondition;
 
 export function conditionOf(condition: core.PodCondition | core.NodeCondition): CoreCondition {
   return {
