@@ -97,7 +97,7 @@ t.test(
       objects.filter(isPod).some((pod) => pod.status?.phase === "Succeeded");
     const [pod] = podsOf(await reached(sandbox, "pods", ended, "ended"), "held");
     t.ok(pod?.metadata.deletionTimestamp);
-    t.ok(pod?.status?.containerStatuses?.[0]?.state.terminated);
+    t.ok(pod?.status?.containerStatuses?.[0]?.state?.terminated);
     await api.patch(`${pods}/held`, { metadata: { finalizers: null } });
     await reached(sandbox, "pods", (objects) => objects.length === 0, "gone");
   },

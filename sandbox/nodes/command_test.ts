@@ -58,7 +58,11 @@ t.test("probes pass after their delay and when their file is there", async (t) =
   const failing = { exec: { command: ["false"] } };
   t.equal(probePassesMs(pod(), { name: "c", readinessProbe: failing }, none), undefined);
   t.equal(
-    probePassesMs(pod(), { name: "c", readinessProbe: { httpGet: {}, initialDelaySeconds: 2 } }, none),
+    probePassesMs(
+      pod(),
+      { name: "c", readinessProbe: { httpGet: { port: 80 }, initialDelaySeconds: 2 } },
+      none,
+    ),
     2_000,
   );
 });

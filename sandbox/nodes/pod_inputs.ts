@@ -1,7 +1,7 @@
 /** What a pod needs besides images before its containers can be made: ConfigMaps, Secrets, claims. */
 import { isJsonObject } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type Container, claimNames, type KeyReference, type PodObject } from "../objects/index.ts";
+import { type Container, claimNames, type PodObject } from "../objects/index.ts";
 
 export interface NodeSources {
   /** ConfigMaps, Secrets and claims by `Cluster` resource name. */
@@ -35,7 +35,7 @@ function missingKey(
   sources: NodeSources,
   pod: PodObject,
   kind: InputKind,
-  reference: KeyReference | undefined,
+  reference: { name?: string; key: string; optional?: boolean } | undefined,
 ): string | undefined {
   if (!reference || reference.optional) return undefined;
   const missing = missingObject(sources, pod, kind, reference);

@@ -133,8 +133,9 @@ function newContainer(
   kind: ContainerKind,
   status: ContainerStatus | undefined,
 ): ContainerRun {
-  const ended = status?.state.terminated ?? status?.lastState.terminated;
-  const state = status?.state.running ? "running" : status?.state.terminated ? "exited" : "waiting";
+  const { running, terminated } = status?.state ?? {};
+  const ended = terminated ?? status?.lastState?.terminated;
+  const state = running ? "running" : terminated ? "exited" : "waiting";
   return {
     name: container.name,
     kind,
@@ -144,7 +145,7 @@ function newContainer(
     image: status?.containerID ? status.image : "",
     id: status?.containerID ?? "",
     restarts: status?.restartCount ?? 0,
-    startedAt: timeOf(status?.state.running?.startedAt) ?? 0,
+    startedAt: timeOf(running?.startedAt) ?? 0,
     exitCode: ended?.exitCode ?? 0,
     finishedAt: timeOf(ended?.finishedAt) ?? 0,
     lastEnd: ended,

@@ -108,7 +108,7 @@ t.test("an image change restarts only that container, in at most two writes, and
   const web = first(pod("a"), 1);
   t.equal(web.restartCount, 1);
   t.not(web.containerID, first(before, 1).containerID);
-  t.equal(web.lastState.terminated?.containerID, first(before, 1).containerID);
+  t.equal(web.lastState?.terminated?.containerID, first(before, 1).containerID);
   t.same(first(pod("a")), first(before), "the other container is untouched");
   t.equal(pod("a").status?.podIP, before.status?.podIP);
 });
@@ -205,7 +205,7 @@ t.test("tasks end as their commands say", async (t) => {
     reason: "PodCompleted",
   });
   t.equal(pod("bad").status?.phase, "Failed");
-  t.equal(first(pod("bad")).state.terminated?.exitCode, 3);
+  t.equal(first(pod("bad")).state?.terminated?.exitCode, 3);
   t.equal(pod("sleeps").status?.phase, "Running");
   t.equal(pod("retries").status?.phase, "Running");
   t.ok(first(pod("retries")).restartCount > 1);
@@ -227,7 +227,7 @@ t.test("a crashing container backs off as the kubelet does: at once, 10 s, 20 s"
     ready: false,
     state: { waiting: { reason: "CrashLoopBackOff" } },
   });
-  t.equal(first(pod("a")).lastState.terminated?.exitCode, 2);
+  t.equal(first(pod("a")).lastState?.terminated?.exitCode, 2);
   clock.skip(9_000);
   t.equal(first(pod("a")).restartCount, 2);
   nodes.crashContainer("default", "a", "web", 2);
@@ -243,8 +243,8 @@ t.test("pulls that fail, and recover", async (t) => {
   run("a");
   run("b", { containers: [{ name: "web", image: "registry.invalid/x:1" }] });
   clock.skip(150);
-  t.equal(first(pod("a")).state.waiting?.reason, "ImagePullBackOff");
-  t.equal(first(pod("b")).state.waiting?.reason, "ImagePullBackOff");
+  t.equal(first(pod("a")).state?.waiting?.reason, "ImagePullBackOff");
+  t.equal(first(pod("b")).state?.waiting?.reason, "ImagePullBackOff");
   nodes.mendPull("nginx:1.20");
   clock.until(ready("a"), 10_000);
   t.ok(nodes.images("node1").has("nginx:1.20"));
@@ -262,14 +262,14 @@ t.test("containers wait for the ConfigMap key that holds them back", async (t) =
     ],
   });
   clock.skip(500);
-  t.match(first(pod("a")).state.waiting, {
+  t.match(first(pod("a")).state?.waiting, {
     reason: "CreateContainerConfigError",
     message: 'configmap "bar" not found',
   });
   cluster.create("configmaps", { metadata: { namespace: "default", name: "bar" }, data: { p_0: "true" } });
   clock.skip(500);
   t.equal(first(pod("a")).ready, true);
-  t.match(first(pod("a"), 1).state.waiting, { reason: "CreateContainerConfigError" });
+  t.match(first(pod("a"), 1).state?.waiting, { reason: "CreateContainerConfigError" });
   cluster.update("configmaps", { namespace: "default", name: "bar" }, (draft) => {
     draft["data"] = { p_0: "true", "p_-1": "true" };
   });
@@ -290,14 +290,14 @@ t.test("init containers run in turn, sidecars stay, a postStart hook holds back 
     ],
   });
   clock.skip(1_000);
-  t.equal(first(pod("a")).state.waiting?.reason, "PodInitializing");
+  t.equal(first(pod("a")).state?.waiting?.reason, "PodInitializing");
   t.match(findCondition(pod("a").status?.conditions, "Initialized"), {
     status: "False",
     message: "containers with incomplete status: [prepare proxy]",
   });
   clock.skip(2_000);
-  t.ok(first(pod("a"), 1).state.running, "web runs its hook");
-  t.ok(first(pod("a")).state.waiting, "later waits for it");
+  t.ok(first(pod("a"), 1).state?.running, "web runs its hook");
+  t.ok(first(pod("a")).state?.waiting, "later waits for it");
   clock.skip(3_000);
   t.equal(isPodReady(pod("a")), true);
   t.match(pod("a").status?.initContainerStatuses, [

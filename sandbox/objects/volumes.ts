@@ -1,41 +1,24 @@
 /** Typed views of claims, volumes and storage classes. */
-import { isJsonObject, type NodeSelectorTerm } from "../../kube/core/index.ts";
+import type {
+  V1PersistentVolumeClaimStatus,
+  V1PersistentVolumeSpec,
+  V1PersistentVolumeStatus,
+  V1StorageClass,
+} from "@kubernetes/client-node";
+import { isJsonObject } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
+import type { AsJson } from "./as_json.ts";
 import type { ClaimSpec } from "./pods.ts";
 
-export type ClaimObject = StoredObject & {
-  spec: ClaimSpec;
-  status?: { phase?: string; accessModes?: string[]; capacity?: Record<string, string> };
-};
-
-interface ClaimReference {
-  apiVersion?: string;
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  uid?: string;
-  resourceVersion?: string;
-}
+export type ClaimObject = StoredObject & { spec: ClaimSpec; status?: AsJson<V1PersistentVolumeClaimStatus> };
 
 export type VolumeObject = StoredObject & {
-  spec: {
-    capacity?: Record<string, string>;
-    accessModes?: string[];
-    storageClassName?: string;
-    volumeMode?: string;
-    persistentVolumeReclaimPolicy?: string;
-    claimRef?: ClaimReference;
-    nodeAffinity?: { required?: { nodeSelectorTerms?: NodeSelectorTerm[] | null } };
-    [source: string]: unknown;
-  };
-  status?: { phase?: string };
+  spec: AsJson<V1PersistentVolumeSpec>;
+  status?: AsJson<V1PersistentVolumeStatus>;
 };
 
-export type StorageClassObject = StoredObject & {
-  provisioner: string;
-  volumeBindingMode?: string;
-  reclaimPolicy?: string;
-};
+export type StorageClassObject = StoredObject &
+  Pick<V1StorageClass, "provisioner" | "volumeBindingMode" | "reclaimPolicy">;
 
 export function isClaim(object: StoredObject | undefined): object is ClaimObject {
   return object !== undefined && isJsonObject(object["spec"]);

@@ -1,152 +1,39 @@
 /** Typed views of the built-in workloads that the sandbox's own loops carry out. */
-import {
-  type Condition,
-  type IntOrString,
-  isJsonObject,
-  type LabelSelector,
-  type OwnerReference,
-} from "../../kube/core/index.ts";
+import type {
+  V1DaemonSetSpec,
+  V1DaemonSetStatus,
+  V1DeploymentSpec,
+  V1DeploymentStatus,
+  V1JobSpec,
+  V1JobStatus,
+  V1PodTemplateSpec,
+  V1ReplicaSetSpec,
+  V1ReplicaSetStatus,
+  V1StatefulSetSpec,
+  V1StatefulSetStatus,
+} from "@kubernetes/client-node";
+import { isJsonObject, type LabelSelector, type OwnerReference } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
+import type { AsJson } from "./as_json.ts";
 import type { PodSpec } from "./pods.ts";
 import type { ClaimObject } from "./volumes.ts";
 
-export interface PodTemplate {
-  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string>; finalizers?: string[] };
-  spec: PodSpec;
-}
+export type PodTemplate = AsJson<V1PodTemplateSpec> & { spec: PodSpec };
 
-interface Workload<Spec, Status> {
-  spec: Spec;
-  status?: Status;
-}
+type Workload<Spec, Status> = StoredObject & {
+  spec: AsJson<Omit<Spec, "template" | "volumeClaimTemplates">> & { template: PodTemplate };
+  status?: AsJson<Status>;
+};
 
-export type ReplicaSetObject = StoredObject &
-  Workload<
-    { replicas?: number; minReadySeconds?: number; selector?: LabelSelector; template: PodTemplate },
-    {
-      replicas?: number;
-      fullyLabeledReplicas?: number;
-      readyReplicas?: number;
-      availableReplicas?: number;
-      terminatingReplicas?: number;
-      observedGeneration?: number;
-    }
-  >;
-
-export interface DeploymentStatus {
-  observedGeneration?: number;
-  replicas?: number;
-  updatedReplicas?: number;
-  readyReplicas?: number;
-  availableReplicas?: number;
-  unavailableReplicas?: number;
-  conditions?: Condition[];
-  collisionCount?: number;
-}
-
-export type DeploymentObject = StoredObject &
-  Workload<
-    {
-      replicas?: number;
-      minReadySeconds?: number;
-      paused?: boolean;
-      revisionHistoryLimit?: number;
-      progressDeadlineSeconds?: number;
-      selector?: LabelSelector;
-      template: PodTemplate;
-      strategy?: {
-        type?: string;
-        rollingUpdate?: { maxSurge?: IntOrString; maxUnavailable?: IntOrString };
-      };
-    },
-    DeploymentStatus
-  >;
-
-export interface StatefulSetStatus {
-  observedGeneration?: number;
-  replicas?: number;
-  readyReplicas?: number;
-  currentReplicas?: number;
-  updatedReplicas?: number;
-  availableReplicas?: number;
-  currentRevision?: string;
-  updateRevision?: string;
-  collisionCount?: number;
-}
-
-export type StatefulSetObject = StoredObject &
-  Workload<
-    {
-      replicas?: number;
-      minReadySeconds?: number;
-      serviceName?: string;
-      podManagementPolicy?: string;
-      revisionHistoryLimit?: number;
-      selector?: LabelSelector;
-      template: PodTemplate;
-      ordinals?: { start?: number };
-      updateStrategy?: { type?: string; rollingUpdate?: { partition?: number } };
-      volumeClaimTemplates?: ClaimObject[];
-      persistentVolumeClaimRetentionPolicy?: { whenDeleted?: string; whenScaled?: string };
-    },
-    StatefulSetStatus
-  >;
-
-export interface DaemonSetStatus {
-  currentNumberScheduled?: number;
-  numberMisscheduled?: number;
-  desiredNumberScheduled?: number;
-  numberReady?: number;
-  observedGeneration?: number;
-  updatedNumberScheduled?: number;
-  numberAvailable?: number;
-  numberUnavailable?: number;
-  collisionCount?: number;
-}
-
-export type DaemonSetObject = StoredObject &
-  Workload<
-    {
-      minReadySeconds?: number;
-      revisionHistoryLimit?: number;
-      selector?: LabelSelector;
-      template: PodTemplate;
-      updateStrategy?: {
-        type?: string;
-        rollingUpdate?: { maxUnavailable?: IntOrString; maxSurge?: IntOrString };
-      };
-    },
-    DaemonSetStatus
-  >;
-
-export interface JobStatus {
-  active?: number;
-  ready?: number;
-  succeeded?: number;
-  failed?: number;
-  terminating?: number;
-  startTime?: string;
-  completionTime?: string;
-  completedIndexes?: string;
-  conditions?: Condition[];
-}
-
-export type JobObject = StoredObject &
-  Workload<
-    {
-      parallelism?: number;
-      completions?: number;
-      backoffLimit?: number;
-      activeDeadlineSeconds?: number;
-      ttlSecondsAfterFinished?: number;
-      suspend?: boolean;
-      completionMode?: string;
-      selector?: LabelSelector;
-      template: PodTemplate;
-    },
-    JobStatus
-  >;
-
+export type ReplicaSetObject = Workload<V1ReplicaSetSpec, V1ReplicaSetStatus>;
+export type DeploymentStatus = AsJson<V1DeploymentStatus>;
+export type DeploymentObject = Workload<V1DeploymentSpec, V1DeploymentStatus>;
+export type StatefulSetObject = Workload<V1StatefulSetSpec, V1StatefulSetStatus> & {
+  spec: { volumeClaimTemplates?: ClaimObject[] };
+};
+export type DaemonSetObject = Workload<V1DaemonSetSpec, V1DaemonSetStatus>;
+export type JobStatus = AsJson<V1JobStatus>;
+export type JobObject = Workload<V1JobSpec, V1JobStatus>;
 export type ControllerRevisionObject = StoredObject & { revision: number; data?: unknown };
 
 export function hasTemplate(
