@@ -1,7 +1,6 @@
 /** The built-in resources, from the table of names and types and the rules of each kind. */
-import type { StoredObject } from "../cluster.ts";
 import { type Fields, isFields, listAt, objectsAt, textAt, textsAt } from "../json.ts";
-import type { Storage, Table } from "../storage.ts";
+import type { Storage } from "../storage.ts";
 import { convertBuiltin } from "./conversions.ts";
 import coreTypes from "./gen/core_types.json" with { type: "json" };
 import { printerOf } from "./printers/index.ts";
@@ -25,10 +24,10 @@ function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-/** The type of a built-in kind, also of those that are only sent (Scale, Eviction, DeleteOptions...). */
-export function coreShape(group: string, version: string, kind: string): Shape | undefined {
+/** The type of a built-in kind, also of those that are only sent (Scale, Eviction, DeleteOptions...); else one of anything. */
+export function coreShape(group: string, version: string, kind: string): Shape {
   const name = schemaNames.get(`${group}/${version}/${kind}`) ?? metaNames[kind];
-  return name === undefined ? undefined : new Shape({ $ref: `#/components/schemas/${name}` }, coreSource);
+  return new Shape(name === undefined ? {} : { $ref: `#/components/schemas/${name}` }, coreSource);
 }
 
 const metaNames: Readonly<Record<string, string>> = {
@@ -67,21 +66,20 @@ function builtinServed(entry: Fields, registry: Registry, storage: Storage): Ser
   const ownName = group === "" ? plural : `${plural}.${group}`;
   const shared = sharedTables[ownName];
   const name = shared?.name ?? ownName;
-  const resource =
-    registry.resource(name) ??
-    builtinResource({
-      name,
-      group,
-      plural,
-      kind,
-      namespaced: entry["namespaced"] === true,
-      storedApiVersion: shared?.apiVersion ?? storedVersions[name] ?? apiVersion,
-      table: storage.table({
-        name,
-        namespaced: entry["namespaced"] === true,
-        indexes: tableIndexes(name),
-      }),
-    });
+  const namespaced = entry["namespaced"] === true;
+  const subresources = subresourcesOf(apiVersion, plural);
+  const resource: Resource = registry.resource(name) ?? {
+    name,
+    group,
+    plural,
+    kind,
+    namespaced,
+    table: storage.table({ name, namespaced, indexes: tableIndexes(name) }),
+    storedApiVersion: shared?.apiVersion ?? storedVersions[name] ?? apiVersion,
+    strategy: strategyOf(name, subresources.has("status")),
+    custom: false,
+    convert: (objects, to) => objects.map((object) => convertBuiltin(object, to)),
+  };
   return {
     resource,
     group,
@@ -94,34 +92,14 @@ function builtinServed(entry: Fields, registry: Registry, storage: Storage): Ser
     shortNames: textsAt(entry, "shortNames"),
     categories: textsAt(entry, "categories"),
     verbs: textsAt(entry, "verbs"),
-    subresources: subresourcesOf(apiVersion, plural),
-    shape: coreShape(group, version, kind) ?? new Shape({}, coreSource),
+    subresources,
+    shape: coreShape(group, version, kind),
     printer: printerOf(ownName),
     selectable: selectableFields(ownName),
     deprecation:
       name === "endpoints"
         ? "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
         : undefined,
-  };
-}
-
-interface BuiltinParts {
-  readonly name: string;
-  readonly group: string;
-  readonly plural: string;
-  readonly kind: string;
-  readonly namespaced: boolean;
-  readonly storedApiVersion: string;
-  readonly table: Table;
-}
-
-function builtinResource(parts: BuiltinParts): Resource {
-  return {
-    ...parts,
-    strategy: strategyOf(parts.name),
-    custom: false,
-    convert: (objects: readonly StoredObject[], apiVersion: string) =>
-      objects.map((object) => convertBuiltin(object, apiVersion)),
   };
 }
 

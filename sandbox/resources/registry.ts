@@ -40,11 +40,13 @@ export class Registry {
 
   /** The view of a resource in the version that it is stored in. */
   storedView(resource: Resource): Served | undefined {
+    let any: Served | undefined;
     for (const served of this.#byPath.values()) {
-      if (served.resource === resource && served.apiVersion === resource.storedApiVersion) return served;
+      if (served.resource !== resource) continue;
+      if (served.apiVersion === resource.storedApiVersion) return served;
+      any ??= served;
     }
-    for (const served of this.#byPath.values()) if (served.resource === resource) return served;
-    return undefined;
+    return any;
   }
 
   /** A resource that parts of the sandbox rely on. Throws when it is not served. */
@@ -61,18 +63,7 @@ export class Registry {
     return served;
   }
 
-  resources(): Iterable<Resource> {
-    return this.#resources.values();
-  }
-
   all(): Iterable<Served> {
     return this.#byPath.values();
-  }
-
-  hasVersion(group: string, version: string): boolean {
-    for (const served of this.#byPath.values()) {
-      if (served.group === group && served.version === version) return true;
-    }
-    return false;
   }
 }

@@ -1,5 +1,5 @@
 /** A schema node with references resolved: what pruning, defaulting, validation and field ownership walk along. */
-import { type Fields, fieldsAt, isFields, listAt, numberAt, textAt, valueAt } from "../json.ts";
+import { type Fields, fieldsAt, isFields, textAt, textsAt, valueAt } from "../json.ts";
 
 type ShapeType = "object" | "array" | "string" | "integer" | "number" | "boolean" | "int-or-string" | "any";
 
@@ -72,7 +72,7 @@ export class Shape {
   }
 
   get listKeys(): readonly string[] {
-    return listAt(this.raw, "x-kubernetes-list-map-keys").filter((key) => typeof key === "string");
+    return textsAt(this.raw, "x-kubernetes-list-map-keys");
   }
 
   get atomicMap(): boolean {
@@ -80,15 +80,7 @@ export class Shape {
   }
 
   get required(): readonly string[] {
-    return listAt(this.raw, "required").filter((name) => typeof name === "string");
-  }
-
-  get description(): string {
-    return textAt(this.raw, "description");
-  }
-
-  get minimum(): number | undefined {
-    return numberAt(this.raw, "minimum");
+    return textsAt(this.raw, "required");
   }
 
   get memberNames(): readonly string[] {

@@ -72,32 +72,31 @@ function isAbsent(value: unknown, shape: Shape): boolean {
 function decodeValue(value: unknown, shape: Shape, place: Place, parent: Shape): unknown {
   switch (shape.type) {
     case "object":
-      if (!isFields(value)) throw mismatch(value, shape, place, parent);
+      if (!isFields(value)) break;
       if (shape.values !== undefined) return decodeMap(value, shape.values, place, parent);
       return shape.preserves ? value : decodeMembers(value, shape, place);
     case "array":
-      if (!Array.isArray(value)) throw mismatch(value, shape, place, parent);
+      if (!Array.isArray(value)) break;
       return decodeItems(value, shape, place, parent);
     case "string":
       if (shape.isQuantity) return decodeQuantity(value);
       if (shape.isTime) return decodeTime(value);
-      if (typeof value !== "string") throw mismatch(value, shape, place, parent);
-      return value;
+      if (typeof value === "string") return value;
+      break;
     case "boolean":
-      if (typeof value !== "boolean") throw mismatch(value, shape, place, parent);
-      return value;
-    case "integer":
-      if (typeof value !== "number" || !Number.isInteger(value)) throw mismatch(value, shape, place, parent);
-      return value;
     case "number":
-      if (typeof value !== "number") throw mismatch(value, shape, place, parent);
-      return value;
+      if (typeof value === shape.type) return value;
+      break;
+    case "integer":
+      if (Number.isInteger(value)) return value;
+      break;
     case "int-or-string":
-      if (typeof value === "string" || (typeof value === "number" && Number.isInteger(value))) return value;
-      throw mismatch(value, shape, place, parent);
+      if (typeof value === "string" || Number.isInteger(value)) return value;
+      break;
     case "any":
       return value;
   }
+  throw mismatch(value, shape, place, parent);
 }
 
 function decodeMap(value: Fields, values: Shape, place: Place, parent: Shape): Fields {

@@ -42,28 +42,6 @@ const withContentGeneration: readonly string[] = [
   "validatingwebhookconfigurations.admissionregistration.k8s.io",
   "priorityclasses.scheduling.k8s.io",
 ];
-const withStatus: ReadonlySet<string> = new Set([
-  "namespaces",
-  "nodes",
-  "pods",
-  "persistentvolumes",
-  "persistentvolumeclaims",
-  "replicationcontrollers",
-  "resourcequotas",
-  "services",
-  "daemonsets.apps",
-  "deployments.apps",
-  "replicasets.apps",
-  "statefulsets.apps",
-  "jobs.batch",
-  "cronjobs.batch",
-  "horizontalpodautoscalers.autoscaling",
-  "poddisruptionbudgets.policy",
-  "ingresses.networking.k8s.io",
-  "volumeattachments.storage.k8s.io",
-  "customresourcedefinitions.apiextensions.k8s.io",
-]);
-
 const generations: ReadonlyMap<string, (object: StoredObject) => unknown> = new Map([
   ...withSpecGeneration.map((name) => [name, specOf] as const),
   ...withContentGeneration.map((name) => [name, contentOf] as const),
@@ -94,11 +72,12 @@ const rules: Readonly<Record<string, Rules>> = {
   ...roleRules,
 };
 
-export function strategyOf(resource: string): Strategy {
+/** `hasStatus`: its status has a subresource. */
+export function strategyOf(resource: string, hasStatus: boolean): Strategy {
   const generationOf = generations.get(resource);
   const orphansByDefault = orphaning[resource];
   return {
-    hasStatus: withStatus.has(resource),
+    hasStatus,
     statusMetadata: "all",
     nameErrors: nameRule(resource),
     ...(generationOf === undefined ? {} : { generationOf }),

@@ -3,6 +3,7 @@ import { type FieldError, invalid, required } from "../../../kube/core/index.ts"
 import type { StoredObject } from "../../cluster.ts";
 import { fieldsAt, listAt, objectsAt, textAt, valueAt } from "../../json.ts";
 import type { Strategy } from "../resource.ts";
+import { initialStatus } from "./initial_status.ts";
 
 function validateIngress(object: StoredObject): FieldError[] {
   const rules = objectsAt(object, "spec", "rules");
@@ -50,9 +51,7 @@ function defaultPolicy(draft: StoredObject): void {
 
 export const networkingRules: Readonly<Record<string, Partial<Strategy>>> = {
   "ingresses.networking.k8s.io": {
-    prepareCreate(draft) {
-      draft["status"] = { loadBalancer: {} };
-    },
+    prepareCreate: initialStatus({ loadBalancer: {} }),
     validateCreate: validateIngress,
     validateUpdate: validateIngress,
   },

@@ -5,6 +5,7 @@ import {
   type FieldError,
   forbidden,
   goJson,
+  invalid,
   jsonEqual,
   podQos,
   validatePodSpec,
@@ -84,23 +85,18 @@ function setMissing(target: Fields, name: string, value: unknown): void {
 }
 
 function preparePod(draft: StoredObject): void {
-  draft["status"] = { phase: "Pending", qosClass: podQos(fieldsAt(draft, "spec")) };
-  if (listAt(draft, "spec", "schedulingGates").length > 0) {
-    setAt(
-      fieldsAt(draft, "status"),
-      ["conditions"],
-      [
-        {
-          type: "PodScheduled",
-          status: "False",
-          lastProbeTime: null,
-          lastTransitionTime: null,
-          reason: "SchedulingGated",
-          message: "Scheduling is blocked due to non-empty scheduling gates",
-        },
-      ],
-    );
-  }
+  const status: Fields = { phase: "Pending", qosClass: podQos(fieldsAt(draft, "spec")) };
+  draft["status"] = status;
+  if (listAt(draft, "spec", "schedulingGates").length === 0) return;
+  const gated = {
+    type: "PodScheduled",
+    status: "False",
+    lastProbeTime: null,
+    lastTransitionTime: null,
+    reason: "SchedulingGated",
+    message: "Scheduling is blocked due to non-empty scheduling gates",
+  };
+  status["conditions"] = [gated];
 }
 
 const frozen =
@@ -140,10 +136,7 @@ function maskMutable(spec: Fields, before: Fields): Fields {
       container["image"] = valueAt(old, "image");
     });
   }
-  for (const name of ["activeDeadlineSeconds", "tolerations"]) {
-    if (before[name] === undefined) delete masked[name];
-    else masked[name] = before[name];
-  }
+  for (const name of ["activeDeadlineSeconds", "tolerations"]) setAt(masked, [name], before[name]);
   const grace = numberAt(before, "terminationGracePeriodSeconds");
   if (grace !== undefined && grace < 0 && masked["terminationGracePeriodSeconds"] === 1) {
     masked["terminationGracePeriodSeconds"] = grace;
@@ -154,10 +147,7 @@ function maskMutable(spec: Fields, before: Fields): Fields {
   ) {
     masked["schedulingGates"] = before["schedulingGates"];
     // Gated pods may also be narrowed to fewer nodes.
-    for (const name of ["nodeSelector", "affinity"]) {
-      if (before[name] === undefined) delete masked[name];
-      else masked[name] = before[name];
-    }
+    for (const name of ["nodeSelector", "affinity"]) setAt(masked, [name], before[name]);
   }
   return masked;
 }
@@ -181,16 +171,13 @@ function deadlineErrors(spec: Fields, before: Fields): FieldError[] {
   const old = numberAt(before, "activeDeadlineSeconds");
   const path = "spec.activeDeadlineSeconds";
   if (wanted !== undefined && wanted < 0) {
-    return [{ path, type: "Invalid", value: wanted, detail: "must be greater than or equal to 0" }];
+    return [invalid(path, wanted, "must be greater than or equal to 0")];
   }
   if (old === undefined || wanted === old) return [];
   if (wanted === undefined) {
-    return [
-      { path, type: "Invalid", value: null, detail: "must not update from a positive integer to nil value" },
-    ];
+    return [invalid(path, null, "must not update from a positive integer to nil value")];
   }
-  if (wanted < old) return [];
-  return [{ path, type: "Invalid", value: wanted, detail: `must be less than or equal to previous value` }];
+  return wanted < old ? [] : [invalid(path, wanted, "must be less than or equal to previous value")];
 }
 
 function tolerationErrors(spec: Fields, before: Fields): FieldError[] {
@@ -206,28 +193,22 @@ function preparePodUpdate(
   _context: WriteContext,
   subresource: string,
 ): void {
-  if (subresource === "resize")
-    keepAllBut(draft, stored, ["resources", "resizePolicy"], ["containers", "initContainers"]);
+  if (subresource === "resize") keepAllButResources(draft, stored);
   if (subresource === "ephemeralcontainers") {
     const wanted = valueAt(draft, "spec", "ephemeralContainers");
     draft["spec"] = { ...fieldsAt(cloneJson(stored), "spec"), ephemeralContainers: wanted };
   }
 }
 
-/** Only the named members of containers come from the draft. */
-function keepAllBut(
-  draft: StoredObject,
-  stored: StoredObject,
-  members: readonly string[],
-  lists: readonly string[],
-): void {
+/** Only resources and their policies come from the draft. */
+function keepAllButResources(draft: StoredObject, stored: StoredObject): void {
   const spec = cloneJson(fieldsAt(stored, "spec"));
-  for (const list of lists) {
+  for (const list of ["containers", "initContainers"]) {
     for (const container of objectsAt(spec, list)) {
       const wanted = objectsAt(draft, "spec", list).find((other) => other["name"] === container["name"]);
-      for (const member of members) {
-        if (wanted !== undefined) setAt(container, [member], cloneJson(wanted[member]));
-      }
+      if (wanted === undefined) continue;
+      for (const member of ["resources", "resizePolicy"])
+        setAt(container, [member], cloneJson(wanted[member]));
     }
   }
   draft["spec"] = spec;

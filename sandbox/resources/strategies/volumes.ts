@@ -9,6 +9,7 @@ import {
 import type { StoredObject } from "../../cluster.ts";
 import { fieldsAt, setAt, textAt, valueAt } from "../../json.ts";
 import type { Strategy, WriteContext } from "../resource.ts";
+import { initialStatus } from "./initial_status.ts";
 
 const defaultClass = "storageclass.kubernetes.io/is-default-class";
 
@@ -57,9 +58,7 @@ export const storageRules: Readonly<Record<string, Partial<Strategy>>> = {
     admit(draft, context) {
       if (draft.metadata.uid === undefined) chooseClass(draft, context);
     },
-    prepareCreate(draft) {
-      draft["status"] = { phase: "Pending" };
-    },
+    prepareCreate: initialStatus({ phase: "Pending" }),
     validateUpdate: validateClaimUpdate,
   },
   persistentvolumes: {
@@ -69,9 +68,7 @@ export const storageRules: Readonly<Record<string, Partial<Strategy>>> = {
       spec["persistentVolumeReclaimPolicy"] ??= "Retain";
       spec["volumeMode"] ??= "Filesystem";
     },
-    prepareCreate(draft) {
-      draft["status"] = { phase: "Pending" };
-    },
+    prepareCreate: initialStatus({ phase: "Pending" }),
   },
   "storageclasses.storage.k8s.io": {
     defaults(draft) {

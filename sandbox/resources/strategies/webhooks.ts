@@ -33,7 +33,7 @@ function validateWebhooks(object: StoredObject): FieldError[] {
     const path = `webhooks[${at}]`;
     const name = textAt(webhook, "name");
     if (name === "") errors.push(required(`${path}.name`));
-    if (names.has(name)) errors.push({ path: `${path}.name`, type: "Duplicate", value: name, detail: "" });
+    if (names.has(name)) errors.push(duplicate(`${path}.name`, name));
     names.add(name);
     if (listAt(webhook, "admissionReviewVersions").length === 0) {
       errors.push(required(`${path}.admissionReviewVersions`, "must specify one of v1, v1beta1"));
@@ -49,7 +49,7 @@ function validateWebhooks(object: StoredObject): FieldError[] {
     const seconds = numberAt(webhook, "timeoutSeconds") ?? 10;
     if (seconds < 1 || seconds > 30) {
       const detail = "the timeout value must be between 1 and 30 seconds";
-      errors.push({ path: `${path}.timeoutSeconds`, type: "Invalid", value: seconds, detail });
+      errors.push(invalid(`${path}.timeoutSeconds`, seconds, detail));
     }
   });
   return errors;
@@ -85,8 +85,7 @@ function clientErrors(webhook: Fields, path: string): FieldError[] {
     return [required(`${path}.clientConfig`, "exactly one of url or service is required")];
   }
   if (url === "" || url.startsWith("https://")) return [];
-  const detail = `'https' is the only allowed URL scheme`;
-  return [{ path: `${path}.clientConfig.url`, type: "Invalid", value: url, detail }];
+  return [invalid(`${path}.clientConfig.url`, url, "'https' is the only allowed URL scheme")];
 }
 
 function rules(mutating: boolean): Partial<Strategy> {

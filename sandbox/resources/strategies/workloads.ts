@@ -16,6 +16,7 @@ import type { StoredObject } from "../../cluster.ts";
 import { cleanupFinalizer, defaultDefinition, validateDefinition } from "../../crd/definition.ts";
 import { type Fields, fieldsAt, isFields, objectsAt, setAt, textAt, valueAt } from "../../json.ts";
 import type { Strategy } from "../resource.ts";
+import { initialStatus } from "./initial_status.ts";
 
 function specOf(draft: StoredObject): Fields {
   const spec = fieldsAt(draft, "spec");
@@ -26,6 +27,21 @@ function specOf(draft: StoredObject): Fields {
 function defaultTemplate(parent: Fields): void {
   const template = parent["template"];
   if (isFields(template)) parent["template"] = defaultPodTemplate(template, { imagePullPolicy: "ByTag" });
+}
+
+/** What every kind with a pod template gets; returns its spec. */
+function defaultOwner(draft: StoredObject, values: Fields): Fields {
+  const spec = specOf(draft);
+  defaultTemplate(spec);
+  setMissing(spec, values);
+  return spec;
+}
+
+function defaultRolling(strategy: Fields, values: Fields): void {
+  strategy["type"] ??= "RollingUpdate";
+  if (strategy["type"] !== "RollingUpdate") return;
+  strategy["rollingUpdate"] ??= {};
+  setMissing(fieldsAt(strategy, "rollingUpdate"), values);
 }
 
 function setMissing(target: Fields, values: Fields): void {
@@ -136,39 +152,23 @@ function validateJobSpec(spec: Fields, path: string): FieldError[] {
 const apps: Readonly<Record<string, Partial<Strategy>>> = {
   "deployments.apps": {
     defaults(draft) {
-      const spec = specOf(draft);
-      defaultTemplate(spec);
-      setMissing(spec, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: {} });
-      const strategy = fieldsAt(spec, "strategy");
-      strategy["type"] ??= "RollingUpdate";
-      if (strategy["type"] === "RollingUpdate") {
-        strategy["rollingUpdate"] ??= {};
-        setMissing(fieldsAt(strategy, "rollingUpdate"), { maxUnavailable: "25%", maxSurge: "25%" });
-      }
+      const values = { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: {} };
+      const spec = defaultOwner(draft, values);
+      defaultRolling(fieldsAt(spec, "strategy"), { maxUnavailable: "25%", maxSurge: "25%" });
     },
-    prepareCreate(draft) {
-      draft["status"] = {};
-    },
+    prepareCreate: initialStatus({}),
     validateCreate: validateTemplateOwner,
     validateUpdate: selectorIsFixed,
   },
   "replicasets.apps": {
-    defaults(draft) {
-      const spec = specOf(draft);
-      defaultTemplate(spec);
-      setMissing(spec, { replicas: 1 });
-    },
-    prepareCreate(draft) {
-      draft["status"] = { replicas: 0 };
-    },
+    defaults: (draft) => defaultOwner(draft, { replicas: 1 }),
+    prepareCreate: initialStatus({ replicas: 0 }),
     validateCreate: validateTemplateOwner,
     validateUpdate: selectorIsFixed,
   },
   "statefulsets.apps": {
     defaults(draft) {
-      const spec = specOf(draft);
-      defaultTemplate(spec);
-      setMissing(spec, {
+      const spec = defaultOwner(draft, {
         replicas: 1,
         revisionHistoryLimit: 10,
         podManagementPolicy: "OrderedReady",
@@ -185,42 +185,28 @@ const apps: Readonly<Record<string, Partial<Strategy>>> = {
       strategy["type"] ??= "RollingUpdate";
       if (strategy["type"] === "RollingUpdate") strategy["rollingUpdate"] ??= { partition: 0 };
     },
-    prepareCreate(draft) {
-      draft["status"] = { replicas: 0, availableReplicas: 0 };
-    },
+    prepareCreate: initialStatus({ replicas: 0, availableReplicas: 0 }),
     validateCreate: validateTemplateOwner,
     validateUpdate: validateSetUpdate,
   },
   "daemonsets.apps": {
     defaults(draft) {
-      const spec = specOf(draft);
-      defaultTemplate(spec);
-      setMissing(spec, { revisionHistoryLimit: 10, updateStrategy: {} });
-      const strategy = fieldsAt(spec, "updateStrategy");
-      strategy["type"] ??= "RollingUpdate";
-      if (strategy["type"] === "RollingUpdate") {
-        strategy["rollingUpdate"] ??= {};
-        setMissing(fieldsAt(strategy, "rollingUpdate"), { maxUnavailable: 1, maxSurge: 0 });
-      }
+      const spec = defaultOwner(draft, { revisionHistoryLimit: 10, updateStrategy: {} });
+      defaultRolling(fieldsAt(spec, "updateStrategy"), { maxUnavailable: 1, maxSurge: 0 });
     },
-    prepareCreate(draft) {
-      draft["status"] = {
-        currentNumberScheduled: 0,
-        numberMisscheduled: 0,
-        desiredNumberScheduled: 0,
-        numberReady: 0,
-      };
-    },
+    prepareCreate: initialStatus({
+      currentNumberScheduled: 0,
+      numberMisscheduled: 0,
+      desiredNumberScheduled: 0,
+      numberReady: 0,
+    }),
     validateCreate: validateTemplateOwner,
     validateUpdate: selectorIsFixed,
   },
   "controllerrevisions.apps": {
     validateUpdate(object, stored) {
-      const errors: FieldError[] = [];
-      if (!jsonEqual(object["data"], stored["data"])) {
-        errors.push(invalid("data", goJson(object["data"]), "field is immutable"));
-      }
-      return errors;
+      if (jsonEqual(object["data"], stored["data"])) return [];
+      return [invalid("data", goJson(object["data"]), "field is immutable")];
     },
   },
 };
@@ -251,27 +237,24 @@ export const workloadRules: Readonly<Record<string, Partial<Strategy>>> = {
       const job = valueAt(spec, "jobTemplate", "spec");
       if (isFields(job)) defaultTemplate(job);
     },
-    prepareCreate(draft) {
-      draft["status"] = {};
-    },
+    prepareCreate: initialStatus({}),
     validateCreate: (object) =>
       validateJobSpec(fieldsAt(object, "spec", "jobTemplate", "spec"), "spec.jobTemplate.spec"),
   },
   replicationcontrollers: {
     defaults(draft) {
-      const spec = specOf(draft);
-      defaultTemplate(spec);
-      setMissing(spec, { replicas: 1 });
+      const spec = defaultOwner(draft, { replicas: 1 });
       setMissing(spec, { selector: fieldsAt(spec, "template", "metadata", "labels") });
     },
-    prepareCreate(draft) {
-      draft["status"] = { replicas: 0 };
-    },
+    prepareCreate: initialStatus({ replicas: 0 }),
   },
   "poddisruptionbudgets.policy": {
-    prepareCreate(draft) {
-      draft["status"] = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 };
-    },
+    prepareCreate: initialStatus({
+      currentHealthy: 0,
+      desiredHealthy: 0,
+      disruptionsAllowed: 0,
+      expectedPods: 0,
+    }),
     validateCreate(object) {
       const spec = fieldsAt(object, "spec");
       if (spec["minAvailable"] === undefined || spec["maxUnavailable"] === undefined) return [];
@@ -291,15 +274,11 @@ export const workloadRules: Readonly<Record<string, Partial<Strategy>>> = {
         ],
       });
     },
-    prepareCreate(draft) {
-      draft["status"] = { desiredReplicas: 0, currentMetrics: null };
-    },
+    prepareCreate: initialStatus({ desiredReplicas: 0, currentMetrics: null }),
   },
   "customresourcedefinitions.apiextensions.k8s.io": {
     defaults: defaultDefinition,
-    prepareCreate(draft) {
-      draft["status"] = {};
-    },
+    prepareCreate: initialStatus({}),
     validateCreate: validateDefinition,
     validateUpdate: validateDefinition,
     finalizerOnDelete: cleanupFinalizer,
