@@ -1,8 +1,10 @@
 /** Request bodies: JSON or YAML, checked against the type that the request is for. */
 import { parse as parseYaml } from "yaml";
+import { errorText, invalid as fieldInvalid } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { decodeCustom } from "../crd/decode.ts";
 import { type Fields, isFields, textAt } from "../json.ts";
+import { coreShape } from "../resources/builtin.ts";
 import { normalize } from "../resources/normal_form.ts";
 import { type Served, splitApiVersion } from "../resources/resource.ts";
 import type { Shape } from "../resources/shape.ts";
@@ -31,6 +33,12 @@ export function expectedOf(served: Served): Expected {
   };
 }
 
+/** A built-in kind, also one that is only sent. */
+export function expectedCore(apiVersion: string, kind: string): Expected {
+  const { group, version } = splitApiVersion(apiVersion);
+  return { apiVersion, kind, shape: coreShape(group, version, kind), custom: false };
+}
+
 interface ParsedBody {
   readonly value: unknown;
   /** `duplicate field "spec.a"`. */
@@ -43,27 +51,19 @@ export async function parseBody(exchange: Exchange, kind: string): Promise<Parse
     return { value: protobufBody(await exchange.body()), duplicates: [] };
   }
   const text = (await exchange.body()).toString();
-  if (type === "application/json" || type === "") return parseJson(text, kind);
-  if (type === "application/yaml") return parseYamlText(text, kind);
+  if (type === "application/json" || type === "") {
+    const value = parsed("json", JSON.parse, text, kind);
+    return { value, duplicates: duplicateFields(text).map((path) => `duplicate field "${path}"`) };
+  }
+  if (type === "application/yaml") return { value: parsed("yaml", parseYaml, text, kind), duplicates: [] };
   throw unsupportedMediaType(bodyTypes);
 }
 
-function parseJson(text: string, kind: string): ParsedBody {
-  let value: unknown;
+function parsed(form: string, parse: (text: string) => unknown, text: string, kind: string): unknown {
   try {
-    value = JSON.parse(text);
+    return parse(text);
   } catch (error) {
-    throw unrecognized(kind, `json parse error: ${error instanceof Error ? error.message : error}`, text);
-  }
-  return { value, duplicates: duplicateFields(text).map((path) => `duplicate field "${path}"`) };
-}
-
-function parseYamlText(text: string, kind: string): ParsedBody {
-  try {
-    const value: unknown = parseYaml(text);
-    return { value, duplicates: [] };
-  } catch (error) {
-    throw unrecognized(kind, `yaml parse error: ${error instanceof Error ? error.message : error}`, text);
+    throw unrecognized(kind, `${form} parse error: ${errorText(error)}`, text);
   }
 }
 
@@ -106,27 +106,25 @@ export function typedObject(
   const complaints = [...unknown, ...duplicates.filter((text) => !isBelowUnknown(text, unknown))];
   if (complaints.length > 0) {
     const mode = fieldValidation(exchange);
-    if (mode === "Strict") throw strictError(expected, complaints);
+    if (mode === "Strict") throw unhandled(expected, `strict decoding error: ${complaints.join(", ")}`);
     if (mode === "Warn") exchange.warnings.push(...complaints);
   }
   return withMetadata(object, expected, options.asWritten ?? false);
 }
 
-function strictError(expected: Expected, complaints: readonly string[]): ApiError {
-  const { version } = versionOf(expected);
-  const list = `strict decoding error: ${complaints.join(", ")}`;
-  return badRequest(
-    `${expected.kind} in version "${version}" cannot be handled as a ${expected.kind}: ${list}`,
-  );
-}
-
-function versionOf(expected: Expected): { version: string } {
-  return { version: expected.apiVersion.slice(expected.apiVersion.indexOf("/") + 1) };
+/** `given` is what the body says that it is. */
+function unhandled(
+  expected: Expected,
+  why: string,
+  given: Pick<Expected, "apiVersion" | "kind"> = expected,
+): ApiError {
+  const { version } = splitApiVersion(given.apiVersion);
+  return badRequest(`${given.kind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
 }
 
 function isBelowUnknown(duplicate: string, unknown: readonly string[]): boolean {
   const path = duplicate.slice('duplicate field "'.length, -1);
-  return unknown.some((text) => `${text.slice('unknown field "'.length, -1)}` === path);
+  return unknown.includes(`unknown field "${path}"`);
 }
 
 function checkKind(value: Fields, expected: Expected): void {
@@ -137,10 +135,8 @@ function checkKind(value: Fields, expected: Expected): void {
   const apiVersion = textAt(value, "apiVersion") || expected.apiVersion;
   const kind = textAt(value, "kind") || expected.kind;
   if (apiVersion === expected.apiVersion && kind === expected.kind) return;
-  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
-  throw badRequest(
-    `${kind} in version "${version}" cannot be handled as a ${expected.kind}: no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:110"`,
-  );
+  const why = `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:110"`;
+  throw unhandled(expected, why, { apiVersion, kind });
 }
 
 /** Custom objects must say what they are. */
@@ -160,9 +156,8 @@ function checkCustomKind(value: Fields, expected: Expected): void {
   }
   if (kind === expected.kind) return;
   const { group } = splitApiVersion(apiVersion);
-  throw invalid({ group, kind }, textAt(value, "metadata", "name"), [
-    { path: "kind", type: "Invalid", value: kind, detail: `must be ${expected.kind}` },
-  ]);
+  const wrong = fieldInvalid("kind", kind, `must be ${expected.kind}`);
+  throw invalid({ group, kind }, textAt(value, "metadata", "name"), [wrong]);
 }
 
 function decode(value: Fields, expected: Expected): { object: Fields; unknown: readonly string[] } {
@@ -171,10 +166,7 @@ function decode(value: Fields, expected: Expected): { object: Fields; unknown: r
     return decodeTyped(value, expected.shape);
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
-    const { version } = versionOf(expected);
-    throw badRequest(
-      `${expected.kind} in version "${version}" cannot be handled as a ${expected.kind}: ${error.message}`,
-    );
+    throw unhandled(expected, error.message);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What is served: the plain and the aggregated discovery documents. */
 import { createHash } from "node:crypto";
-import { type Fields, isFields, listAt, textAt } from "../json.ts";
+import { type Fields, listAt, textAt } from "../json.ts";
 import { virtualResources } from "../resources/builtin.ts";
 import type { Registry } from "../resources/registry.ts";
 import { apiVersionOf, type Served, splitApiVersion } from "../resources/resource.ts";
@@ -28,11 +28,6 @@ function versionRank(version: string): readonly number[] {
   if (match === null) return [0, 0, 0];
   const stage = match[2] === undefined ? 3 : match[2] === "beta" ? 2 : 1;
   return [stage, Number(match[1]), Number(match[3] ?? 0)];
-}
-
-interface Entry {
-  readonly resource: Fields;
-  readonly subresources: readonly Fields[];
 }
 
 /** One line of a discovery document, in the plain form. */
@@ -152,9 +147,9 @@ export class Discovery {
 
   #versionReply(exchange: Exchange, group: string, version: string): Reply {
     if (!this.hasVersion(group, version)) throw noSuchResource();
-    const { group: _group, ...head } = { kind: "APIResourceList", apiVersion: "v1", group };
     return documentReply(exchange, {
-      ...head,
+      kind: "APIResourceList",
+      apiVersion: "v1",
       groupVersion: apiVersionOf(group, version),
       resources: this.#entries(group, version),
     });
@@ -205,21 +200,16 @@ function groupDocument(group: string, versions: readonly string[]): Fields {
 }
 
 function aggregated(entries: readonly Fields[], group: string, version: string): Fields[] {
-  const byName = new Map<string, Entry & { subresources: Fields[] }>();
+  const byName = new Map<string, { resource: Fields; subresources: Fields[] }>();
+  // In the order of names a resource comes before what is below it.
   for (const entry of entries) {
     const [plural = "", subresource] = textAt(entry, "name").split("/");
     if (subresource === undefined) {
       byName.set(plural, { resource: aggregatedResource(entry, group, version), subresources: [] });
+      continue;
     }
-  }
-  for (const entry of entries) {
-    const [plural = "", subresource] = textAt(entry, "name").split("/");
-    if (subresource === undefined) continue;
-    byName.get(plural)?.subresources.push({
-      subresource,
-      responseKind: kindOf(entry, group, version),
-      verbs: listAt(entry, "verbs"),
-    });
+    const responseKind = kindOf(entry, group, version);
+    byName.get(plural)?.subresources.push({ subresource, responseKind, verbs: listAt(entry, "verbs") });
   }
   return [...byName.values()].map(({ resource, subresources }) =>
     subresources.length > 0 ? { ...resource, subresources } : resource,
@@ -239,7 +229,7 @@ function aggregatedResource(entry: Fields, group: string, version: string): Fiel
 }
 
 function kindOf(entry: Fields, group: string, version: string): Fields {
-  const foreign = isFields(entry) && "group" in entry;
+  const foreign = "group" in entry;
   return {
     group: foreign ? textAt(entry, "group") : group,
     version: foreign ? textAt(entry, "version") : version,

@@ -32,15 +32,13 @@ export function isTrue(value: string | null): boolean {
 }
 
 export function parseListOptions(query: URLSearchParams, served: Served): ListOptions {
-  const watch = query.has("watch") && isTrue(query.get("watch"));
+  const watch = isTrue(query.get("watch"));
   const resourceVersion = parseVersion(query.get("resourceVersion"));
   const match = query.get("resourceVersionMatch") ?? "";
   const initial = query.get("sendInitialEvents");
   const continueToken = query.get("continue") ?? "";
   const errors = matchErrors(watch, match, query.get("resourceVersion") ?? "", initial, continueToken);
-  if (errors.length > 0) {
-    throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
-  }
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
   const timeout = query.get("timeoutSeconds");
   return {
     labels: parsed(() => parseSelector(query.get("labelSelector") ?? "")),
@@ -50,8 +48,8 @@ export function parseListOptions(query: URLSearchParams, served: Served): ListOp
     resourceVersion,
     resourceVersionMatch: match,
     watch,
-    sendInitialEvents: initial !== null && isTrue(initial),
-    allowWatchBookmarks: query.has("allowWatchBookmarks") && isTrue(query.get("allowWatchBookmarks")),
+    sendInitialEvents: isTrue(initial),
+    allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
     timeoutSeconds: timeout === null ? undefined : Number(timeout) || undefined,
   };
 }
@@ -79,11 +77,8 @@ function checkedFields(text: string, served: Served): FieldSelector {
   const selector = parsed(() => parseFieldSelector(text));
   for (const { field } of selector.requirements) {
     if (field === "metadata.name" || field === "metadata.namespace" || served.selectable.has(field)) continue;
-    if (served.resource.custom) {
-      throw badRequest(`field label not supported: ${field}`);
-    }
     throw badRequest(
-      served.selectable.size > 0
+      served.resource.custom || served.selectable.size > 0
         ? `field label not supported: ${field}`
         : `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
     );
@@ -104,9 +99,8 @@ function matchErrors(
       return [forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")];
     }
     if (match !== "" && initial === null) {
-      return [
-        forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"),
-      ];
+      const detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+      return [forbidden(path, detail)];
     }
     return [];
   }

@@ -1,6 +1,6 @@
 /** OpenAPI 2.0 of the served types: the same schemas as in version 3 without what version 2 lacks, as JSON and as protobuf. */
 import { openapi } from "../../proto/index.ts";
-import { type Fields, fieldsAt, isFields, listAt, numberAt, textAt } from "../json.ts";
+import { type Fields, fieldsAt, isFields, listAt, numberAt, objectsAt, textAt, textsAt } from "../json.ts";
 
 const pathPrefix = "#/definitions/";
 
@@ -64,7 +64,7 @@ function pathItem(item: Fields): openapi.Input<openapi.PathItem> {
     post: operationAt("post"),
     delete: operationAt("delete"),
     patch: operationAt("patch"),
-    parameters: listAt(item, "parameters").filter(isFields).map(parameterMessage),
+    parameters: objectsAt(item, "parameters").map(parameterMessage),
   };
 }
 
@@ -74,7 +74,7 @@ function operationMessage(operation: Fields): openapi.Input<openapi.Operation> {
     operation_id: textAt(operation, "operationId"),
     consumes: textsAt(operation, "consumes"),
     produces: textsAt(operation, "produces"),
-    parameters: listAt(operation, "parameters").filter(isFields).map(parameterMessage),
+    parameters: objectsAt(operation, "parameters").map(parameterMessage),
     responses: {
       response_code: namedList(fieldsAt(operation, "responses"), (response) => ({
         response: {
@@ -169,8 +169,4 @@ function yaml(value: unknown): openapi.Input<openapi.Any> {
 
 function optionalYaml(value: unknown): openapi.Input<openapi.Any> | undefined {
   return value === undefined ? undefined : yaml(value);
-}
-
-function textsAt(fields: Fields, name: string): string[] {
-  return listAt(fields, name).filter((one) => typeof one === "string");
 }

@@ -4,13 +4,11 @@ import { cloneJson, compileSelector, formatTime } from "../../kube/core/index.ts
 import { logAnnotation, ofContainer } from "../annotations.ts";
 import type { StoredObject } from "../cluster.ts";
 import { fieldsAt, isSelector, numberAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
-import { coreShape, coreSource } from "../resources/builtin.ts";
-import { Shape } from "../resources/shape.ts";
 import type { World } from "../world.ts";
 import { type DeleteOptions, deleteAtOnce } from "../writes/delete.ts";
 import { type UpdateParts, updateObject } from "../writes/update.ts";
 import { ApiError, badRequest, conflict, notFound } from "./api_error.ts";
-import { readObject } from "./body.ts";
+import { expectedCore, readObject } from "./body.ts";
 import { type Exchange, type Reply, statusReply, textReply } from "./exchange.ts";
 import type { Target } from "./target.ts";
 import { writeRequest } from "./write.ts";
@@ -23,18 +21,9 @@ function podOf(target: Target): StoredObject {
   return revision.object;
 }
 
-function expected(apiVersion: string, kind: string, group: string, version: string) {
-  return {
-    apiVersion,
-    kind,
-    shape: coreShape(group, version, kind) ?? new Shape({}, coreSource),
-    custom: false,
-  };
-}
-
 /** `target.name` may be empty for the older path `/bindings`, where the body names the pod. */
 export async function bindPod(world: UpdateParts, exchange: Exchange, target: Target): Promise<Reply> {
-  const binding = await readObject(exchange, expected("v1", "Binding", "", "v1"));
+  const binding = await readObject(exchange, expectedCore("v1", "Binding"));
   const name = target.name === "" ? (binding.metadata.name ?? "") : target.name;
   const node = textAt(binding, "target", "name");
   const at = { ...target, name, subresource: "binding" };
@@ -63,9 +52,9 @@ export async function bindPod(world: UpdateParts, exchange: Exchange, target: Ta
 function bound(current: StoredObject, node: string, binding: StoredObject, now: number): StoredObject {
   const draft = cloneJson(current);
   setAt(draft, ["spec", "nodeName"], node);
-  for (const [key, value] of Object.entries(binding.metadata.annotations ?? {})) {
-    draft.metadata.annotations = { ...draft.metadata.annotations, [key]: value };
-  }
+  const { annotations } = binding.metadata;
+  if (annotations !== undefined)
+    draft.metadata.annotations = { ...draft.metadata.annotations, ...annotations };
   const others = objectsAt(draft, "status", "conditions").filter(
     (condition) => condition["type"] !== "PodScheduled",
   );
@@ -85,7 +74,7 @@ export async function evictPod(
   exchange: Exchange,
   target: Target,
 ): Promise<Reply> {
-  const eviction = await readObject(exchange, expected("policy/v1", "Eviction", "policy", "v1"));
+  const eviction = await readObject(exchange, expectedCore("policy/v1", "Eviction"));
   const pod = podOf(target);
   const request = writeRequest(exchange, target, "CreateOptions");
   eviction.metadata.name ??= target.name;
@@ -140,16 +129,12 @@ function takeFromBudget(
   const allowed = numberAt(budget.object, "status", "disruptionsAllowed") ?? 0;
   const observed = numberAt(budget.object, "status", "observedGeneration") ?? 0;
   if (observed < (budget.object.metadata.generation ?? 0)) {
-    throw tooMany(
-      target.name,
-      `The disruption budget ${budget.name} is still being processed by the server.`,
-    );
+    throw tooMany(`The disruption budget ${budget.name} is still being processed by the server.`);
   }
   if (allowed <= 0) {
     const wanted = numberAt(budget.object, "status", "desiredHealthy") ?? 0;
     const healthy = numberAt(budget.object, "status", "currentHealthy") ?? 0;
     throw tooMany(
-      target.name,
       `The disruption budget ${budget.name} needs ${wanted} healthy pods and has ${healthy} currently`,
     );
   }
@@ -160,15 +145,11 @@ function takeFromBudget(
   table.put(draft);
 }
 
-function tooMany(_pod: string, why: string): ApiError {
-  return new ApiError(
-    429,
-    "TooManyRequests",
-    "Cannot evict pod as it would violate the pod's disruption budget.",
-    {
-      causes: [{ reason: "DisruptionBudget", message: why }],
-    },
-  );
+function tooMany(why: string): ApiError {
+  const message = "Cannot evict pod as it would violate the pod's disruption budget.";
+  return new ApiError(429, "TooManyRequests", message, {
+    causes: [{ reason: "DisruptionBudget", message: why }],
+  });
 }
 
 function checkScheduled(pod: StoredObject): void {

@@ -1,5 +1,7 @@
 /** GET of one object and lists of many. */
-import type { Clock } from "../../kube/core/index.ts";
+import { type Clock, errorText } from "../../kube/core/index.ts";
+import type { StoredObject } from "../cluster.ts";
+import { numberAt, valueAt } from "../json.ts";
 import type { Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
 import type { Storage } from "../storage.ts";
@@ -63,12 +65,7 @@ function pageOf(world: ReadParts, exchange: Exchange, target: Target, options: L
   const snapshot = snapshotOf(world, exchange, target, options);
   let found: readonly Revision[];
   if (snapshot.version === undefined) {
-    const index = usableIndex(options, served);
-    const candidates =
-      index === undefined ? table.list(namespace) : (table.listIndexed(index.name, index.value) ?? []);
-    found = candidates.filter(
-      (revision) => (namespace === "" || revision.namespace === namespace) && matches(revision.object),
-    );
+    found = storedNow(target, options, matches);
   } else {
     const state = table.listAt(snapshot.version, namespace);
     if (state === undefined) throw expired("The resourceVersion for the provided list is too old.");
@@ -77,6 +74,21 @@ function pageOf(world: ReadParts, exchange: Exchange, target: Target, options: L
   const version = snapshot.version ?? world.storage.version;
   const rest = snapshot.after === "" ? found : found.filter((revision) => sortKey(revision) > snapshot.after);
   return cut(rest, options, version);
+}
+
+/** The objects that match, by way of an index where there is one. */
+export function storedNow(
+  { served, namespace }: Target,
+  options: ListOptions,
+  matches: (object: StoredObject) => boolean,
+): readonly Revision[] {
+  const { table } = served.resource;
+  const index = usableIndex(options, served);
+  const candidates =
+    index === undefined ? table.list(namespace) : (table.listIndexed(index.name, index.value) ?? []);
+  return candidates.filter(
+    (revision) => (namespace === "" || revision.namespace === namespace) && matches(revision.object),
+  );
 }
 
 function sortKey(revision: Revision): string {
@@ -122,21 +134,20 @@ function snapshotOf(world: ReadParts, exchange: Exchange, target: Target, option
   }
   const pinned = options.continueToken !== "" || options.resourceVersionMatch === "Exact";
   if (pinned && world.faults.strike("expire", faultTarget(exchange, target, "list")) !== undefined) {
-    throw expired(
-      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
-    );
+    throw expired(oldToken);
   }
   if (options.continueToken !== "") return continued(world.storage, target, options);
   if (options.resourceVersionMatch === "Exact") return { version: asked, after: "" };
   return { version: laggingVersion(world, exchange, target), after: "" };
 }
 
+const oldToken =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.";
+
 function continued(storage: Storage, target: Target, options: ListOptions): Snapshot {
   const token = readToken(options.continueToken);
   if (token.version > 0 && target.served.resource.table.listAt(token.version, "") === undefined) {
-    throw expired(
-      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
-    );
+    throw expired(oldToken);
   }
   return { version: token.version > 0 ? token.version : storage.version, after: token.after };
 }
@@ -144,14 +155,10 @@ function continued(storage: Storage, target: Target, options: ListOptions): Snap
 function readToken(text: string): { version: number; after: string } {
   try {
     const token: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
-    if (typeof token === "object" && token !== null && "rv" in token && "start" in token) {
-      const { rv, start } = token;
-      if (typeof rv === "number" && typeof start === "string") return { version: rv, after: start };
-    }
+    const [version, after] = [numberAt(token, "rv"), valueAt(token, "start")];
+    if (version !== undefined && typeof after === "string") return { version, after };
   } catch (error) {
-    throw badRequest(
-      `invalid continue token: continue key is not valid: ${error instanceof Error ? error.message : error}`,
-    );
+    throw badRequest(`invalid continue token: continue key is not valid: ${errorText(error)}`);
   }
   throw badRequest("invalid continue token: continue key is not valid");
 }

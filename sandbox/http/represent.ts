@@ -48,29 +48,15 @@ export function objectReply(
   media: Media,
   options: TableOptions,
 ): Reply {
-  switch (media.as) {
-    case "Table":
-      return plainReply(
-        code,
-        tableOf([revision], served, options, {
-          resourceVersion: revision.object.metadata.resourceVersion ?? "",
-        }),
-        media,
-      );
-    case "PartialObjectMetadata":
-      return plainReply(code, partialMetadata(revision.object), media);
-    default:
-      break;
+  const { contentType } = media;
+  if (media.as === "Table") {
+    const meta = { resourceVersion: revision.object.metadata.resourceVersion ?? "" };
+    return plainReply(code, tableOf([revision], served, options, meta), media);
   }
-  if (media.encoding === "protobuf") {
-    return { code, contentType: media.contentType, body: protobufObject(revision, served) };
-  }
+  if (media.as === "PartialObjectMetadata") return plainReply(code, partialMetadata(revision.object), media);
+  if (media.encoding === "protobuf") return { code, contentType, body: protobufObject(revision, served) };
   if (media.encoding === "yaml" || media.pretty) return plainReply(code, revision.object, media);
-  return {
-    code,
-    contentType: media.contentType,
-    body: Buffer.concat([objectJson(revision, served), Buffer.from("\n")]),
-  };
+  return { code, contentType, body: Buffer.concat([objectJson(revision, served), Buffer.from("\n")]) };
 }
 
 export function listReply(
@@ -80,7 +66,7 @@ export function listReply(
   media: Media,
   options: TableOptions,
 ): Reply {
-  const contentType = media.contentType;
+  const { contentType } = media;
   if (media.as === "Table") return plainReply(200, tableOf(revisions, served, options, meta), media);
   if (media.as !== "") {
     const items = revisions.map((revision) => partialMetadata(revision.object));

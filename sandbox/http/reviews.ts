@@ -3,14 +3,11 @@ import { type FieldError, invalid as fieldInvalid } from "../../kube/core/index.
 import type { Attributes } from "../authorization/attributes.ts";
 import { type Authorizer, aggregated } from "../authorization/authorizer.ts";
 import { type Fields, fieldsAt, isFields, listAt, textAt, textsAt } from "../json.ts";
-import { coreShape, coreSource } from "../resources/builtin.ts";
-import { splitApiVersion } from "../resources/resource.ts";
-import { Shape } from "../resources/shape.ts";
 import type { Tokens } from "../tokens.ts";
 import type { World } from "../world.ts";
 import type { User } from "../writes/request.ts";
 import { badRequest, invalid } from "./api_error.ts";
-import { readObject } from "./body.ts";
+import { expectedCore, readObject } from "./body.ts";
 import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
 
 /** `entry` is the kind's line of the discovery document; `namespace` is empty for kinds of the cluster. */
@@ -20,11 +17,8 @@ export async function reviewReply(
   namespace: string,
   entry: Fields,
 ): Promise<Reply> {
-  const apiVersion = textAt(entry, "groupVersion");
   const kind = textAt(entry, "kind");
-  const { group, version } = splitApiVersion(apiVersion);
-  const shape = coreShape(group, version, kind) ?? new Shape({}, coreSource);
-  const body = await readObject(exchange, { apiVersion, kind, shape, custom: false });
+  const body = await readObject(exchange, expectedCore(textAt(entry, "groupVersion"), kind));
   switch (kind) {
     case "TokenReview":
       return jsonReply(201, { ...body, status: tokenStatus(tokens, textAt(body, "spec", "token")) });

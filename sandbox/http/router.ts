@@ -1,4 +1,5 @@
 /** From a request to the handler that answers it. */
+import { errorText } from "../../kube/core/index.ts";
 import { requestAttributes } from "../authorization/attributes.ts";
 import { notAllowed } from "../authorization/refusal.ts";
 import type { Log, World } from "../world.ts";
@@ -10,7 +11,7 @@ import { isTrue } from "./list_options.ts";
 import type { OpenApi } from "./openapi.ts";
 import { parsePath } from "./path.ts";
 import { getObject, listObjects } from "./read.ts";
-import { type SubresourceCall, subresourceCall } from "./subresources.ts";
+import { subresourceCall } from "./subresources.ts";
 import { faultTarget, type Target } from "./target.ts";
 import { virtualCall } from "./virtual.ts";
 import { watchObjects } from "./watch.ts";
@@ -50,7 +51,7 @@ function errorReply(log: Log, exchange: Exchange, error: unknown): Reply {
       error: String(error),
       stack: error instanceof Error ? error.stack : "",
     });
-    refusal = internalError(error instanceof Error ? error.message : String(error));
+    refusal = internalError(errorText(error));
   }
   const retryAfter = refusal.details?.retryAfterSeconds;
   const headers = retryAfter === undefined ? {} : { headers: { "retry-after": String(retryAfter) } };
@@ -88,14 +89,9 @@ async function route(routes: Routes, exchange: Exchange): Promise<Reply | undefi
   if (served.resource.namespaced && path.namespace === "" && path.name !== "") throw noSuchResource();
   if (!served.resource.namespaced && path.namespace !== "") throw noSuchResource();
   if (served.deprecation !== undefined) exchange.warnings.push(served.deprecation);
-  const target: Target = {
-    served,
-    namespace: path.namespace,
-    name: path.name,
-    subresource: path.subresource,
-  };
-  const call = callOf(exchange, target);
-  return withFaults(routes.world, exchange, target, call);
+  const { namespace, name, subresource } = path;
+  const target: Target = { served, namespace, name, subresource };
+  return withFaults(routes.world, exchange, target, callOf(exchange, target));
 }
 
 function plainPath(routes: Routes, exchange: Exchange): Reply | undefined {
@@ -155,7 +151,7 @@ function plainCall(exchange: Exchange, target: Target): Call | undefined {
 }
 
 function isWatch(exchange: Exchange): boolean {
-  return exchange.query.has("watch") && isTrue(exchange.query.get("watch"));
+  return isTrue(exchange.query.get("watch"));
 }
 
 function startWatch(world: World, exchange: Exchange, target: Target): undefined {
@@ -164,9 +160,8 @@ function startWatch(world: World, exchange: Exchange, target: Target): undefined
 
 function below(exchange: Exchange, target: Target): Call {
   const subresource = target.served.subresources.get(target.subresource);
-  const call: SubresourceCall | undefined =
-    subresource === undefined ? undefined : subresourceCall(exchange, target, subresource);
   if (subresource === undefined) throw noSuchResource();
+  const call = subresourceCall(exchange.method, subresource);
   if (call === undefined) throw methodNotAllowed();
   return call;
 }

@@ -1,6 +1,8 @@
 /** The scale subresource: autoscaling/v1 Scale over fields of the object. */
 import {
   type Clock,
+  cloneJson,
+  invalid as fieldInvalid,
   formatSelector,
   isJsonObject,
   type LabelSelector,
@@ -8,16 +10,14 @@ import {
 } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { type Fields, fieldsAt, isFields, numberAt, objectsAt, setAt, valueAt } from "../json.ts";
-import { coreShape, coreSource } from "../resources/builtin.ts";
 import { plainPrinter } from "../resources/printer.ts";
 import type { ScalePaths, Served } from "../resources/resource.ts";
-import { Shape } from "../resources/shape.ts";
 import { Revision } from "../revision.ts";
 import type { World } from "../world.ts";
 import { type UpdateParts, updateObject } from "../writes/update.ts";
 import { convertObject, inVersion, workingVersion } from "../writes/working.ts";
 import { badRequest, conflict, invalid, modifiedMeanwhile, notFound } from "./api_error.ts";
-import { parseBody, typedObject } from "./body.ts";
+import { expectedCore, parseBody, typedObject } from "./body.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import { mergedPatch } from "./patch.ts";
 import { mediaFor, tableOptions } from "./read.ts";
@@ -31,8 +31,7 @@ const builtinPaths: ScalePaths = {
   selector: ["spec", "selector"],
 };
 
-const scaleShape = coreShape("autoscaling", "v1", "Scale") ?? new Shape({}, coreSource);
-const expected = { apiVersion: "autoscaling/v1", kind: "Scale", shape: scaleShape, custom: false };
+const expected = expectedCore("autoscaling/v1", "Scale");
 
 function pathsOf(served: Served): ScalePaths {
   return served.scale ?? builtinPaths;
@@ -48,13 +47,8 @@ export function scaleOf(object: StoredObject, served: Served): StoredObject {
   return {
     kind: "Scale",
     apiVersion: "autoscaling/v1",
-    metadata: {
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
-    },
+    // A copy has no members that are undefined.
+    metadata: cloneJson({ name, namespace, uid, resourceVersion, creationTimestamp }),
     spec: replicas === undefined || replicas === 0 ? {} : { replicas },
     status: {
       replicas: numberAt(object, ...paths.statusReplicas) ?? 0,
@@ -89,7 +83,9 @@ function isRequirement(value: Fields): value is Fields & LabelSelectorRequiremen
 function scaleServed(served: Served): Served {
   return {
     ...served,
-    ...{ group: "autoscaling", version: "v1", kind: "Scale" },
+    group: "autoscaling",
+    version: "v1",
+    kind: "Scale",
     apiVersion: "autoscaling/v1",
     printer: plainPrinter,
   };
@@ -146,19 +142,13 @@ async function writeScale(
     }
     const replicas = valueAt(scale, "spec", "replicas") ?? 0;
     if (typeof replicas !== "number" || replicas < 0) {
-      const detail = "must be greater than or equal to 0";
-      throw invalid({ group: "autoscaling", kind: "Scale" }, name, [
-        { path: "spec.replicas", type: "Invalid", value: replicas, detail },
-      ]);
+      const wrong = fieldInvalid("spec.replicas", replicas, "must be greater than or equal to 0");
+      throw invalid({ group: "autoscaling", kind: "Scale" }, name, [wrong]);
     }
     const draft: StoredObject = structuredClone(current);
     setAt(draft, pathsOf(served).replicas, replicas);
     return { draft };
   });
-  return reply(
-    world.clock,
-    exchange,
-    target,
-    scaleOf(await convertObject(updated.object, served, workingVersion(served)), served),
-  );
+  const object = await convertObject(updated.object, served, workingVersion(served));
+  return reply(world.clock, exchange, target, scaleOf(object, served));
 }

@@ -1,4 +1,5 @@
 /** The HTTPS listener: HTTP/2 and HTTP/1.1 on one port, clients known by certificate or token. */
+import { once } from "node:events";
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Certificates } from "../certificates.ts";
@@ -78,16 +79,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     await answer(routes, exchange);
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.host, () => {
-      server.off("error", reject);
-      server.on("error", (error) =>
-        routes.world.log("a connection was not accepted", { error: String(error) }),
-      );
-      resolve();
-    });
-  });
+  server.listen(options.port, options.host);
+  await once(server, "listening");
+  server.on("error", (error) => routes.world.log("a connection was not accepted", { error: String(error) }));
   const address = server.address();
   return {
     port: isAddress(address) ? address.port : options.port,

@@ -36,12 +36,8 @@ const handlers: Readonly<Record<string, Handlers>> = {
 const verbs: Readonly<Record<string, string>> = { GET: "get", PUT: "update", PATCH: "patch", POST: "create" };
 
 /** Undefined for methods that the subresource does not have. */
-export function subresourceCall(
-  exchange: Exchange,
-  _target: Target,
-  subresource: Subresource,
-): SubresourceCall | undefined {
-  const verb = verbs[exchange.method];
+export function subresourceCall(method: string, subresource: Subresource): SubresourceCall | undefined {
+  const verb = verbs[method];
   if (verb === undefined || !subresource.verbs.includes(verb)) return undefined;
   const handler = handlers[subresource.name]?.[verb];
   return handler === undefined ? undefined : { verb, handler };

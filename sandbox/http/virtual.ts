@@ -2,13 +2,12 @@
 
 import { formatTime } from "../../kube/core/index.ts";
 import { fieldsAt, numberAt, textAt } from "../json.ts";
-import { coreShape, coreSource, virtualResources } from "../resources/builtin.ts";
+import { virtualResources } from "../resources/builtin.ts";
 import { splitApiVersion } from "../resources/resource.ts";
-import { Shape } from "../resources/shape.ts";
 import { serviceAccountUser } from "../tokens.ts";
 import type { World } from "../world.ts";
 import { methodNotAllowed, notFound } from "./api_error.ts";
-import { readObject } from "./body.ts";
+import { expectedCore, readObject } from "./body.ts";
 import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
 import type { ResourcePath } from "./path.ts";
 import { bindPod } from "./pod_calls.ts";
@@ -29,12 +28,8 @@ export function virtualCall(path: ResourcePath): VirtualCall | undefined {
     if (at.plural === "bindings") {
       const pods = world.registry.served("", "v1", "pods");
       if (pods === undefined) throw methodNotAllowed();
-      return bindPod(world, exchange, {
-        served: pods,
-        namespace: at.namespace,
-        name: "",
-        subresource: "binding",
-      });
+      const { namespace } = at;
+      return bindPod(world, exchange, { served: pods, namespace, name: "", subresource: "binding" });
     }
     return reviewReply(world, exchange, at.namespace, entry);
   };
@@ -48,13 +43,7 @@ export async function requestToken(
 ): Promise<Reply> {
   const account = target.served.resource.table.get(target.namespace, target.name);
   if (account === undefined) throw notFound(target.served, target.name);
-  const shape = coreShape("authentication.k8s.io", "v1", "TokenRequest") ?? new Shape({}, coreSource);
-  const body = await readObject(exchange, {
-    apiVersion: "authentication.k8s.io/v1",
-    kind: "TokenRequest",
-    shape,
-    custom: false,
-  });
+  const body = await readObject(exchange, expectedCore("authentication.k8s.io/v1", "TokenRequest"));
   const seconds = numberAt(body, "spec", "expirationSeconds") ?? 3600;
   const user = serviceAccountUser(target.namespace, target.name, account.object.metadata.uid ?? "");
   return jsonReply(201, {

@@ -8,7 +8,7 @@ import { ApiError } from "./api_error.ts";
 import { type Exchange, flushHeaders, setWarnings } from "./exchange.ts";
 import { type ListOptions, matcher, parseListOptions, usableIndex } from "./list_options.ts";
 import type { Media } from "./negotiate.ts";
-import { mediaFor, tableOptions } from "./read.ts";
+import { mediaFor, storedNow, tableOptions } from "./read.ts";
 import { faultTarget, type Target } from "./target.ts";
 import { encodeFrame, frameContentType } from "./watch_frames.ts";
 
@@ -116,14 +116,7 @@ class WatchStream {
   }
 
   #currentState(): Outgoing[] {
-    const { served, namespace } = this.#target;
-    const { table } = served.resource;
-    const index = usableIndex(this.#options, served);
-    const candidates =
-      index === undefined ? table.list(namespace) : (table.listIndexed(index.name, index.value) ?? []);
-    const wanted = candidates.filter(
-      (revision) => (namespace === "" || revision.namespace === namespace) && this.#matches(revision.object),
-    );
+    const wanted = storedNow(this.#target, this.#options, this.#matches);
     return wanted.map((revision) => ({ type: "ADDED", revision }));
   }
 
@@ -155,8 +148,7 @@ class WatchStream {
       this.#send();
     };
     if (lag.ms !== undefined) {
-      const timer = this.#world.clock.after(lag.ms, release);
-      this.#stop.push(() => timer.cancel());
+      this.#after(lag.ms, release);
       return;
     }
     const until = outgoing.revision.version + (lag.versions ?? 0);
@@ -289,19 +281,23 @@ class WatchStream {
   }
 
   #planBookmark(): void {
-    const timer = this.#world.clock.after(bookmarkEveryMs, () => {
+    this.#after(bookmarkEveryMs, () => {
       if (this.#ended) return;
       if (!this.#held) this.#enqueue({ type: "BOOKMARK", revision: this.#bookmark(false) });
       this.#planBookmark();
     });
-    this.#stop.push(() => timer.cancel());
   }
 
   #planEnd(): void {
     const { timeoutSeconds } = this.#options;
     const ms =
       timeoutSeconds === undefined ? shortestWatchMs * (1 + this.#world.random()) : timeoutSeconds * 1000;
-    const timer = this.#world.clock.after(ms, () => this.#close());
+    this.#after(ms, () => this.#close());
+  }
+
+  /** Not when the watch has ended by then. */
+  #after(ms: number, run: () => void): void {
+    const timer = this.#world.clock.after(ms, run);
     this.#stop.push(() => timer.cancel());
   }
 

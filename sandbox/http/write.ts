@@ -1,10 +1,9 @@
 /** POST, PUT, PATCH and DELETE of objects. */
-import type { Clock } from "../../kube/core/index.ts";
+import { type Clock, invalid as fieldInvalid, notSupported } from "../../kube/core/index.ts";
 import { type Fields, isFields, numberAt, textAt, valueAt } from "../json.ts";
-import { coreShape } from "../resources/builtin.ts";
 import type { Revision } from "../revision.ts";
 import type { World } from "../world.ts";
-import { type CreateParts, createObject } from "../writes/create.ts";
+import { type CreateParts, createObject, otherNamespace } from "../writes/create.ts";
 import { type DeleteOptions, deleteObject } from "../writes/delete.ts";
 import type { WriteRequest } from "../writes/request.ts";
 import { type UpdateParts, updateObject } from "../writes/update.ts";
@@ -34,9 +33,7 @@ function optionsObject(kind: string, exchange: Exchange): Fields {
 export function writeRequest(exchange: Exchange, target: Target, optionsKind: string): WriteRequest {
   const dryRun = exchange.query.getAll("dryRun");
   if (dryRun.some((value) => value !== "All")) {
-    throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", [
-      { path: "dryRun", type: "NotSupported", value: dryRun, detail: 'supported values: "All"' },
-    ]);
+    throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", [notSupported("dryRun", dryRun, ["All"])]);
   }
   const manager = exchange.query.get("fieldManager") ?? "";
   return {
@@ -81,18 +78,10 @@ export async function putObject(world: UpdateParts, exchange: Exchange, target: 
 function checkUpdateBody(version: string | undefined, namespace: string | undefined, target: Target): void {
   const { served } = target;
   if (served.resource.custom && (version === undefined || version === "")) {
-    throw invalid({ group: served.group, kind: served.plural }, target.name, [
-      {
-        path: "metadata.resourceVersion",
-        type: "Invalid",
-        value: 0,
-        detail: "must be specified for an update",
-      },
-    ]);
+    const missing = fieldInvalid("metadata.resourceVersion", 0, "must be specified for an update");
+    throw invalid({ group: served.group, kind: served.plural }, target.name, [missing]);
   }
-  if (namespace !== undefined && namespace !== "" && namespace !== target.namespace) {
-    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  }
+  if ((namespace ?? "") !== "" && namespace !== target.namespace) throw badRequest(otherNamespace);
 }
 
 export async function patchObject(world: CreateParts, exchange: Exchange, target: Target): Promise<Reply> {
@@ -134,13 +123,8 @@ export async function deleteOne(
     kind: served.plural,
     uid: revision.object.metadata.uid,
   };
-  return statusReply(exchange, 200, {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Success",
-    details,
-  });
+  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details };
+  return statusReply(exchange, 200, status);
 }
 
 function warnAboutOrphans(exchange: Exchange, target: Target, options: DeleteOptions): void {
@@ -175,24 +159,19 @@ async function deletionRequest(
   };
 }
 
+const policies = ["Foreground", "Background", "Orphan"];
+
 function checkPolicy(policy: string | undefined): void {
-  if (policy === undefined || policy === "Background" || policy === "Foreground" || policy === "Orphan")
-    return;
+  if (policy === undefined || policies.includes(policy)) return;
   throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [
-    {
-      path: "propagationPolicy",
-      type: "NotSupported",
-      value: policy,
-      detail: 'supported values: "Foreground", "Background", "Orphan", "nil"',
-    },
+    notSupported("propagationPolicy", policy, [...policies, "nil"]),
   ]);
 }
 
 async function readDeleteOptions(exchange: Exchange): Promise<Fields> {
   if ((await exchange.body()).length === 0) return {};
-  const shape = coreShape("", "v1", "DeleteOptions");
   const { value } = await parseBody(exchange, "DeleteOptions");
-  if (!isFields(value) || shape === undefined) return {};
+  if (!isFields(value)) return {};
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = value;
   return { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...rest };
 }
