@@ -32,7 +32,7 @@ function isDroppedNull(value: unknown, shape: Shape | undefined): boolean {
 }
 
 function decodeMetadata(value: unknown, path: string, unknown: string[]): Fields {
-  if (!isFields(value) || objectMeta === undefined) return {};
+  if (!isFields(value)) return {};
   try {
     const typed = decodeTyped(value, objectMeta);
     unknown.push(...typed.unknown.map((text) => text.replace('field "', `field "${path}.`)));

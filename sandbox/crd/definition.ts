@@ -102,44 +102,34 @@ function conversionErrors(spec: Fields): FieldError[] {
 /** Structural rules, and what the sandbox does not carry out. */
 function schemaErrors(schema: Fields, path: string, root = false): FieldError[] {
   const errors: FieldError[] = [];
+  const forbid = (member: string, detail: string) => errors.push(forbidden(`${path}.${member}`, detail));
+  const need = (member: string, detail: string) => errors.push(required(`${path}.${member}`, detail));
+  const type = textAt(schema, "type");
   if (Array.isArray(schema["x-kubernetes-validations"])) {
-    errors.push(forbidden(`${path}.x-kubernetes-validations`, "the sandbox does not evaluate CEL rules"));
+    forbid("x-kubernetes-validations", "the sandbox does not evaluate CEL rules");
   }
   const typed =
-    textAt(schema, "type") !== "" ||
+    type !== "" ||
     schema["x-kubernetes-int-or-string"] === true ||
     schema["x-kubernetes-preserve-unknown-fields"] === true;
-  if (!typed) errors.push(required(`${path}.type`, "must not be empty for specified object fields"));
-  if (root && textAt(schema, "type") !== "object") {
-    errors.push(invalid(`${path}.type`, textAt(schema, "type"), "must be object at the root"));
-  }
+  if (!typed) need("type", "must not be empty for specified object fields");
+  if (root && type !== "object") errors.push(invalid(`${path}.type`, type, "must be object at the root"));
   if (schema["uniqueItems"] === true) {
-    errors.push(
-      forbidden(
-        `${path}.uniqueItems`,
-        "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
-      ),
-    );
+    forbid("uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
   }
-  if (textAt(schema, "$ref") !== "") errors.push(forbidden(`${path}.$ref`, "$ref is not supported"));
+  if (textAt(schema, "$ref") !== "") forbid("$ref", "$ref is not supported");
   if (isFields(schema["properties"]) && schema["additionalProperties"] !== undefined) {
-    errors.push(
-      forbidden(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"),
-    );
+    forbid("additionalProperties", "additionalProperties and properties are mutual exclusive");
   }
-  if (
-    textAt(schema, "x-kubernetes-list-type") === "map" &&
-    !Array.isArray(schema["x-kubernetes-list-map-keys"])
-  ) {
-    errors.push(
-      required(`${path}.x-kubernetes-list-map-keys`, "must not be empty if x-kubernetes-list-type is map"),
-    );
+  const isMap = textAt(schema, "x-kubernetes-list-type") === "map";
+  if (isMap && !Array.isArray(schema["x-kubernetes-list-map-keys"])) {
+    need("x-kubernetes-list-map-keys", "must not be empty if x-kubernetes-list-type is map");
   }
   for (const [name, member] of Object.entries(fieldsAt(schema, "properties"))) {
     if (isFields(member)) errors.push(...schemaErrors(member, `${path}.properties[${name}]`));
   }
   if (isFields(schema["items"])) errors.push(...schemaErrors(schema["items"], `${path}.items`));
-  else if (textAt(schema, "type") === "array") errors.push(required(`${path}.items`, "must be specified"));
+  else if (type === "array") need("items", "must be specified");
   if (isFields(schema["additionalProperties"])) {
     errors.push(...schemaErrors(schema["additionalProperties"], `${path}.additionalProperties`));
   }

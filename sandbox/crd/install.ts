@@ -8,7 +8,6 @@ import {
   type Resource,
   type ScalePaths,
   type Served,
-  type Strategy,
   type Subresource,
 } from "../resources/resource.ts";
 import type { ReadField } from "../resources/selectable.ts";
@@ -25,11 +24,10 @@ import { customStrategy } from "./strategy.ts";
 
 const resourceName = "customresourcedefinitions.apiextensions.k8s.io";
 
-export function serveDefinitions(
-  world: Pick<World, "clock" | "random" | "registry" | "storage" | "webhooks">,
-): void {
-  const definitions = world.registry.resource(resourceName)?.table;
-  definitions?.subscribe({
+type Parts = Pick<World, "clock" | "random" | "registry" | "storage" | "webhooks">;
+
+export function serveDefinitions(world: Parts): void {
+  world.registry.known(resourceName).table.subscribe({
     onChange({ type, current }) {
       const { object } = current;
       if (type === "DELETED") uninstall(world, object);
@@ -39,10 +37,7 @@ export function serveDefinitions(
   });
 }
 
-function install(
-  world: Pick<World, "clock" | "random" | "registry" | "storage" | "webhooks">,
-  definition: StoredObject,
-): void {
+function install(world: Parts, definition: StoredObject): void {
   const conflicts = nameConflicts(world.registry, definition);
   if (conflicts === "") serve(world, definition);
   recordStatus(world, definition, conflicts);
@@ -71,37 +66,24 @@ function namesOf(definition: StoredObject): string[] {
   return [textAt(names, "plural"), textAt(names, "singular"), ...textsAt(names, "shortNames")];
 }
 
-function serve(
-  world: Pick<World, "random" | "registry" | "storage" | "webhooks">,
-  definition: StoredObject,
-): void {
+function serve(world: Parts, definition: StoredObject): void {
   const spec = fieldsAt(definition, "spec");
   const name = definition.metadata.name ?? "";
   const group = textAt(spec, "group");
   const versions = objectsAt(spec, "versions");
   const stored = versions.find((version) => version["storage"] === true);
   if (stored === undefined) return;
-  const shapes = new Map<string, Shape>();
-  for (const version of versions) shapes.set(apiVersionOf(group, textAt(version, "name")), shapeOf(version));
+  const apiVersionIn = (version: Fields): string => apiVersionOf(group, textAt(version, "name"));
+  const shapes = new Map(versions.map((version) => [apiVersionIn(version), shapeOf(version)]));
   const namespaced = textAt(spec, "scope") === "Namespaced";
-  const table = world.storage.table({
-    name,
-    namespaced,
-    indexes: { "metadata.name": (object) => object.metadata.name ?? "" },
-  });
-  const hasStatus = (version: Fields): boolean => isFields(valueAt(version, "subresources", "status"));
-  const strategies = new Map<string, Strategy>();
-  for (const version of versions) {
-    const apiVersion = apiVersionOf(group, textAt(version, "name"));
-    strategies.set(apiVersion, customStrategy(shapes, hasStatus(version), scalePaths(version)));
-  }
-  const storedApiVersion = apiVersionOf(group, textAt(stored, "name"));
+  const indexes = { "metadata.name": (object: StoredObject) => object.metadata.name ?? "" };
+  const table = world.storage.table({ name, namespaced, indexes });
   world.registry.remove(name);
   // What was converted or shown by the former definition is made anew.
   for (const revision of table.list()) revision.forms.clear();
   for (const version of versions) {
     if (version["served"] !== true) continue;
-    const apiVersion = apiVersionOf(group, textAt(version, "name"));
+    const hasStatus = isFields(valueAt(version, "subresources", "status"));
     const resource: Resource = {
       name,
       group,
@@ -109,12 +91,13 @@ function serve(
       kind: textAt(spec, "names", "kind"),
       namespaced,
       table,
-      storedApiVersion,
-      strategy: strategies.get(apiVersion) ?? customStrategy(shapes, false),
+      storedApiVersion: apiVersionIn(stored),
+      strategy: customStrategy(shapes, hasStatus, scalePaths(version)),
       custom: true,
       convert: converter(world, () => spec, shapes),
     };
-    world.registry.add(servedVersion(spec, version, resource, shapes.get(apiVersion) ?? shapeOf(version)));
+    const shape = shapes.get(apiVersionIn(version)) ?? shapeOf(version);
+    world.registry.add(servedVersion(spec, version, resource, shape));
   }
 }
 
@@ -195,18 +178,20 @@ function selectableFields(version: Fields): Map<string, ReadField> {
 }
 
 /** Conditions, accepted names and stored versions, as the naming controller writes them. */
-function recordStatus(
-  world: Pick<World, "clock" | "registry">,
-  definition: StoredObject,
-  conflicts: string,
-): void {
+function recordStatus(world: Parts, definition: StoredObject, conflicts: string): void {
   const status = statusOf(world.clock, definition, conflicts);
   if (jsonEqual(status, definition["status"])) return;
-  const served = world.registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  if (served === undefined) return;
-  updateAtOnce(requestAtOnce(served, { name: definition.metadata.name ?? "" }), (draft) => {
+  updateDefinition(world, definition, (draft) => {
     draft["status"] = status;
   });
+}
+
+function updateDefinition(
+  { registry }: Parts,
+  { metadata: { name = "" } }: StoredObject,
+  change: (draft: StoredObject) => void,
+): void {
+  updateAtOnce(requestAtOnce(registry.knownView(resourceName), { name }), change);
 }
 
 function statusOf(clock: Clock, definition: StoredObject, conflicts: string): Fields {
@@ -237,43 +222,33 @@ function statusOf(clock: Clock, definition: StoredObject, conflicts: string): Fi
 }
 
 /** A definition goes when the last object of its kind is gone. */
-function cleanUp(world: Pick<World, "clock" | "registry">, definition: StoredObject): void {
+function cleanUp(world: Parts, definition: StoredObject): void {
   if (!(definition.metadata.finalizers ?? []).includes(cleanupFinalizer)) return;
   const resource = world.registry.resource(definition.metadata.name ?? "");
-  const served = resource === undefined ? undefined : world.registry.storedView(resource);
-  const release = (): void => {
-    const definitions = world.registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-    if (definitions === undefined) return;
-    updateAtOnce(requestAtOnce(definitions, { name: definition.metadata.name ?? "" }), (draft) => {
-      setAt(
-        draft,
-        ["metadata", "finalizers"],
-        draft.metadata.finalizers?.filter((name) => name !== cleanupFinalizer),
-      );
+  const served = resource && world.registry.storedView(resource);
+  const release = (): void =>
+    updateDefinition(world, definition, (draft) => {
+      const finalizers = draft.metadata.finalizers?.filter((name) => name !== cleanupFinalizer);
+      setAt(draft, ["metadata", "finalizers"], finalizers);
     });
-  };
-  if (resource === undefined || served === undefined) {
+  if (served === undefined || served.resource.table.size === 0) {
     release();
     return;
   }
-  const stop = resource.table.subscribe({
+  const { table } = served.resource;
+  const stop = table.subscribe({
     onChange() {
-      if (resource.table.size > 0) return;
+      if (table.size > 0) return;
       stop();
       release();
     },
   });
-  if (resource.table.size === 0) {
-    stop();
-    release();
-    return;
-  }
-  for (const { namespace, name } of resource.table.list()) {
+  for (const { namespace, name } of table.list()) {
     deleteAtOnce(world.clock, requestAtOnce(served, { namespace, name }), {});
   }
 }
 
-function uninstall(world: Pick<World, "registry" | "storage">, definition: StoredObject): void {
+function uninstall(world: Parts, definition: StoredObject): void {
   const name = definition.metadata.name ?? "";
   world.registry.remove(name);
   world.storage.dropTable(name);

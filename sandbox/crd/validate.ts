@@ -110,22 +110,14 @@ function numberErrors(value: number, shape: Shape, path: string): FieldError[] {
   const low = numberAt(raw, "minimum");
   const high = numberAt(raw, "maximum");
   const step = numberAt(raw, "multipleOf");
-  if (low !== undefined) {
-    const open = raw["exclusiveMinimum"] === true;
-    if (value < low || (open && value === low)) {
-      errors.push(
-        invalid(path, value, `${path} in body should be greater than ${open ? "" : "or equal to "}${low}`),
-      );
-    }
-  }
-  if (high !== undefined) {
-    const open = raw["exclusiveMaximum"] === true;
-    if (value > high || (open && value === high)) {
-      errors.push(
-        invalid(path, value, `${path} in body should be less than ${open ? "" : "or equal to "}${high}`),
-      );
-    }
-  }
+  const complain = (side: string, isOpen: boolean, bound: number) =>
+    errors.push(
+      invalid(path, value, `${path} in body should be ${side} than ${isOpen ? "" : "or equal to "}${bound}`),
+    );
+  const isAboveLow = raw["exclusiveMinimum"] === true;
+  const isBelowHigh = raw["exclusiveMaximum"] === true;
+  if (low !== undefined && (isAboveLow ? value <= low : value < low)) complain("greater", isAboveLow, low);
+  if (high !== undefined && (isBelowHigh ? value >= high : value > high)) complain("less", isBelowHigh, high);
   if (step !== undefined && !Number.isInteger(value / step)) {
     errors.push(invalid(path, value, `${path} in body should be a multiple of ${step}`));
   }
