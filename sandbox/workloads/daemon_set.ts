@@ -16,9 +16,8 @@ import {
   type NodeObject,
   type PodObject,
   type PodTemplate,
-  timeOf,
 } from "../objects/index.ts";
-import { availableInMs, isActive } from "./pod_index.ts";
+import { availableInMs, createdAt, isActive } from "./pod_index.ts";
 import { forgetRevisions, type Revisions, syncRevisions } from "./revisions.ts";
 import {
   claimPods,
@@ -40,10 +39,11 @@ const kind: WorkloadKind = {
 const revisionLabel = "controller-revision-hash";
 
 export function startDaemonSets(deps: WorkloadDeps): WorkloadLoop {
-  const loop: WorkloadLoop = new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key), {
-    watches: [{ resource: "nodes", keysOf: () => loop.keys() }],
-  });
-  return loop;
+  const ofNodes = {
+    resource: "nodes",
+    keysOf: (_: StoredObject, keys: ReadonlyMap<string, string>) => keys.values(),
+  };
+  return new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key), ofNodes);
 }
 
 interface Pass {
@@ -81,11 +81,7 @@ function passOf(
   revisions: Revisions,
   pods: readonly PodObject[],
 ): Pass {
-  const onNode = new Map<string, PodObject[]>();
-  for (const pod of pods.filter(isActive)) {
-    const node = targetNode(pod);
-    onNode.set(node, [...(onNode.get(node) ?? []), pod]);
-  }
+  const onNode = Map.groupBy(pods.filter(isActive), targetNode);
   const shouldRun = new Set<string>();
   const mayStay = new Set<string>();
   for (const node of deps.cluster.list("nodes")) {
@@ -123,12 +119,8 @@ async function place(pass: Pass, pods: readonly PodObject[]): Promise<Next> {
   for (const [node, present] of pass.onNode) {
     const surplus = pass.mayStay.has(node) ? surplusOn(pass, present) : present;
     for (const pod of surplus) await deletePod(deps, kind, set, pod);
-    if (surplus.length > 0) {
-      pass.onNode.set(
-        node,
-        present.filter((pod) => !surplus.includes(pod)),
-      );
-    }
+    const left = present.filter((pod) => !surplus.includes(pod));
+    pass.onNode.set(node, left);
   }
   for (const node of pass.shouldRun) {
     if ((pass.onNode.get(node) ?? []).length > 0) continue;
@@ -144,10 +136,6 @@ function surplusOn({ set, hash }: Pass, present: readonly PodObject[]): readonly
   const isPair = present.some((pod) => hashOf(pod) === hash) && present.some((pod) => hashOf(pod) !== hash);
   if (mayPair && isPair && present.length === 2) return [];
   return present.toSorted((a, b) => createdAt(a) - createdAt(b)).slice(1);
-}
-
-function createdAt(pod: PodObject): number {
-  return timeOf(pod.metadata.creationTimestamp) ?? 0;
 }
 
 function hashOf(pod: PodObject): string {
@@ -217,12 +205,7 @@ function writeStatus(pass: Pass, key: string): Next {
   const { deps, set, hash } = pass;
   const counts = { scheduled: 0, ready: 0, available: 0, updated: 0, misscheduled: 0 };
   let wakeAfterMs: Next;
-  const byNode = new Map<string, PodObject[]>();
-  for (const pod of deps.pods.ownedBy(set).filter(isActive)) {
-    const node = targetNode(pod);
-    byNode.set(node, [...(byNode.get(node) ?? []), pod]);
-  }
-  for (const [node, pods] of byNode) {
+  for (const [node, pods] of Map.groupBy(deps.pods.ownedBy(set).filter(isActive), targetNode)) {
     if (!pass.shouldRun.has(node)) {
       counts.misscheduled += 1;
       continue;

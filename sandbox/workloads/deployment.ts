@@ -23,7 +23,9 @@ import {
   type ReplicaSetObject,
   timeOf,
 } from "../objects/index.ts";
+import { createdAt } from "./pod_index.ts";
 import {
+  adopt,
   keyOfObject,
   ownerReference,
   type WorkloadDeps,
@@ -42,18 +44,13 @@ const hashLabel = "pod-template-hash";
 const revisionAnnotation = "deployment.kubernetes.io/revision";
 
 export function startDeployments(deps: WorkloadDeps): WorkloadLoop {
-  const loop: WorkloadLoop = new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key), {
-    watches: [
-      {
-        resource: replicaSets,
-        keysOf: (set) => {
-          const key = loop.keyOfUid(controllerOf(set)?.uid ?? "");
-          return key === undefined ? [] : [key];
-        },
-      },
-    ],
+  return new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key), {
+    resource: replicaSets,
+    keysOf(set, keys) {
+      const key = keys.get(controllerOf(set)?.uid ?? "");
+      return key === undefined ? [] : [key];
+    },
   });
-  return loop;
 }
 
 interface Sets {
@@ -102,12 +99,7 @@ function ownedSets(deps: WorkloadDeps, object: DeploymentObject): ReplicaSetObje
     if (holder === object.metadata.uid) sets.push(set);
     if (holder !== undefined || set.metadata.deletionTimestamp) continue;
     if (!selector.matches(set.metadata.labels)) continue;
-    const adopted = deps.cluster.update(replicaSets, refOf(keyOfObject(set)), (draft) => {
-      draft.metadata.ownerReferences = [
-        ...(draft.metadata.ownerReferences ?? []),
-        ownerReference(object, kind),
-      ];
-    });
+    const adopted = adopt(deps, kind, object, replicaSets, set);
     if (isReplicaSet(adopted)) sets.push(adopted);
   }
   return sets;
@@ -215,10 +207,6 @@ function roll(deps: WorkloadDeps, object: DeploymentObject, { current, old }: Se
   for (const [set, replicas] of left) scale(deps, object, set, replicas);
 }
 
-function createdAt(object: StoredObject): number {
-  return timeOf(object.metadata.creationTimestamp) ?? 0;
-}
-
 function limits(object: DeploymentObject): { maxSurge: number; maxUnavailable: number } {
   const { maxSurge = "25%", maxUnavailable = "25%" } = object.spec.strategy?.rollingUpdate ?? {};
   const surge = scaledValue(maxSurge, replicasOf(object), true);
@@ -315,19 +303,12 @@ function withoutZeros(status: DeploymentStatus): DeploymentStatus {
 }
 
 function availableCondition(enough: boolean): Condition {
-  return enough
-    ? {
-        type: "Available",
-        status: "True",
-        reason: "MinimumReplicasAvailable",
-        message: "Deployment has minimum availability.",
-      }
-    : {
-        type: "Available",
-        status: "False",
-        reason: "MinimumReplicasUnavailable",
-        message: "Deployment does not have minimum availability.",
-      };
+  return {
+    type: "Available",
+    status: enough ? "True" : "False",
+    reason: enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+    message: `Deployment ${enough ? "has" : "does not have"} minimum availability.`,
+  };
 }
 
 function dated(

@@ -1,5 +1,5 @@
 /** Built-in Jobs: pods until enough of them have succeeded, or too many have failed. */
-import { type Condition, findCondition, formatTime, refOf } from "../../kube/core/index.ts";
+import { type Condition, formatTime, refOf } from "../../kube/core/index.ts";
 import type { Next } from "../agenda.ts";
 import type { StoredObject } from "../cluster.ts";
 import {
@@ -133,7 +133,7 @@ export function retryInMs(pods: readonly PodObject[], { firstMs, longestMs }: Ba
 /** When the last container of a finished pod ended; when it is unknown, the pod's own creation. */
 function endOf(pod: PodObject): number {
   const ends = (pod.status?.containerStatuses ?? []).map(
-    ({ state }) => timeOf(state.terminated?.finishedAt) ?? 0,
+    ({ state }) => timeOf(state?.terminated?.finishedAt) ?? 0,
   );
   return Math.max(timeOf(pod.metadata.creationTimestamp ?? undefined) ?? 0, ...ends);
 }
@@ -234,14 +234,13 @@ function writeStatus(pass: Pass, key: string, outcome: Condition | undefined): v
   const time = formatTime(now);
   deps.cluster.update(kind.resource, refOf(key), (draft) => {
     if (!isJob(draft) || draft.metadata.uid !== job.metadata.uid) return;
-    const status: JobStatus = { ...draft.status };
-    const counts = {
+    const status: JobStatus = {
+      ...draft.status,
       active: active.length,
       ready: active.filter(isPodReady).length,
       succeeded: pass.succeeded,
       failed: pass.failed,
     };
-    Object.assign(status, counts);
     if (active.length === 0) delete status.active;
     if (pass.succeeded === 0) delete status.succeeded;
     if (pass.failed === 0) delete status.failed;
@@ -253,15 +252,10 @@ function writeStatus(pass: Pass, key: string, outcome: Condition | undefined): v
 }
 
 function conditionsBefore(job: JobObject): Condition[] {
-  return (job.status?.conditions ?? []).filter((condition) => !findCondition(finalTypes, condition.type));
+  return (job.status?.conditions ?? []).filter(({ type }) => !finalTypes.includes(type));
 }
 
-const finalTypes: readonly Condition[] = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"].map(
-  (type) => ({
-    type,
-    status: "True",
-  }),
-);
+const finalTypes = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"];
 
 /** The outcome, after the condition that announces it. */
 function finalConditions(outcome: Condition, time: string): Condition[] {

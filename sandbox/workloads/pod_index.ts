@@ -116,6 +116,6 @@ function restarts(pod: PodObject): number {
   return Math.max(0, ...(pod.status?.containerStatuses ?? []).map((status) => status.restartCount));
 }
 
-function createdAt(pod: PodObject): number {
-  return timeOf(pod.metadata.creationTimestamp) ?? 0;
+export function createdAt({ metadata }: StoredObject): number {
+  return timeOf(metadata.creationTimestamp) ?? 0;
 }

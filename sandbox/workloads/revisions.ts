@@ -17,7 +17,14 @@ import {
   isRevision,
   type PodTemplate,
 } from "../objects/index.ts";
-import { keyOfObject, ownerReference, selectorOf, type WorkloadDeps, type WorkloadKind } from "./workload.ts";
+import {
+  adopt,
+  keyOfObject,
+  ownerReference,
+  selectorOf,
+  type WorkloadDeps,
+  type WorkloadKind,
+} from "./workload.ts";
 
 const resource = "controllerrevisions.apps";
 
@@ -91,22 +98,11 @@ function listRevisions(
     if (!isRevision(candidate) || !selector.matches(candidate.metadata.labels)) continue;
     const holder = controllerOf(candidate)?.uid;
     if (holder === owner.metadata.uid) found.push(candidate);
-    else if (holder === undefined && !owner.metadata.deletionTimestamp)
-      found.push(adopt(deps, kind, owner, candidate));
+    if (holder !== undefined || owner.metadata.deletionTimestamp) continue;
+    const adopted = adopt(deps, kind, owner, resource, candidate);
+    found.push(isRevision(adopted) ? adopted : candidate);
   }
   return found.sort((left, right) => left.revision - right.revision);
-}
-
-function adopt(
-  deps: WorkloadDeps,
-  kind: WorkloadKind,
-  owner: StoredObject,
-  revision: ControllerRevisionObject,
-): ControllerRevisionObject {
-  const adopted = deps.cluster.update(resource, refOf(keyOfObject(revision)), (draft) => {
-    draft.metadata.ownerReferences = [...(draft.metadata.ownerReferences ?? []), ownerReference(owner, kind)];
-  });
-  return isRevision(adopted) ? adopted : revision;
 }
 
 function createRevision(
@@ -118,7 +114,7 @@ function createRevision(
 ): ControllerRevisionObject {
   const { namespace = "", name = "" } = owner.metadata;
   const labels = hasTemplate(owner) ? owner.spec.template.metadata?.labels : {};
-  const isDaemonSet = kind.kind === "DaemonSet";
+  const hashLabel = kind.kind === "DaemonSet" ? "controller-revision-hash" : "controller.kubernetes.io/hash";
   for (let collisions = 0; ; collisions++) {
     const hash = revisionHash(data, collisions);
     const revisionName = `${name.slice(0, 223)}-${hash}`;
@@ -131,10 +127,7 @@ function createRevision(
       metadata: {
         namespace,
         name: revisionName,
-        labels: {
-          ...labels,
-          [isDaemonSet ? "controller-revision-hash" : "controller.kubernetes.io/hash"]: hash,
-        },
+        labels: { ...labels, [hashLabel]: hash },
         ...(owner.metadata.annotations ? { annotations: { ...owner.metadata.annotations } } : {}),
         ownerReferences: [ownerReference(owner, kind)],
       },

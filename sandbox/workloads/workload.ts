@@ -1,5 +1,12 @@
 /** The loop that all built-in workloads share: which changes concern an object, and how its pods are taken and made. */
-import { cloneJson, compileSelector, keyOf, type LabelSelector, refOf } from "../../kube/core/index.ts";
+import {
+  cloneJson,
+  compileSelector,
+  errorText,
+  keyOf,
+  type LabelSelector,
+  refOf,
+} from "../../kube/core/index.ts";
 import type { Next } from "../agenda.ts";
 import type { Cluster, StoredObject } from "../cluster.ts";
 import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
@@ -27,13 +34,18 @@ export interface WorkloadKind {
 export class WorkloadLoop extends ClusterLoop<WorkloadDeps> {
   readonly #kind: WorkloadKind;
   readonly #reconcile: (object: StoredObject, key: string) => Promise<Next>;
+  /** UID of each object of the kind -> its key. */
   readonly #keys = new Map<string, string>();
 
+  /** `also`: another resource whose changes concern objects of this kind, and the keys of those. */
   constructor(
     deps: WorkloadDeps,
     kind: WorkloadKind,
     reconcile: (object: StoredObject, key: string) => Promise<Next>,
-    options: { watches?: { resource: string; keysOf: (object: StoredObject) => Iterable<string> }[] } = {},
+    also?: {
+      resource: string;
+      keysOf: (object: StoredObject, keys: ReadonlyMap<string, string>) => Iterable<string>;
+    },
   ) {
     super(deps, 32);
     this.#kind = kind;
@@ -46,9 +58,9 @@ export class WorkloadLoop extends ClusterLoop<WorkloadDeps> {
         this.agenda.add(key);
       }
     });
-    for (const { resource, keysOf } of options.watches ?? []) {
-      this.watch(resource, ({ object }) => {
-        for (const key of keysOf(object)) this.agenda.add(key);
+    if (also !== undefined) {
+      this.watch(also.resource, ({ object }) => {
+        for (const key of also.keysOf(object, this.#keys)) this.agenda.add(key);
       });
     }
     deps.pods.onChange((pod, owner) => {
@@ -60,15 +72,6 @@ export class WorkloadLoop extends ClusterLoop<WorkloadDeps> {
   protected override async work(key: string): Promise<Next> {
     const object = this.options.cluster.get(this.#kind.resource, refOf(key));
     return object && this.#reconcile(object, key);
-  }
-
-  /** Key of the object with this UID, when it is of this kind. */
-  keyOfUid(uid: string): string | undefined {
-    return this.#keys.get(uid);
-  }
-
-  keys(): Iterable<string> {
-    return this.#keys.values();
   }
 
   #wake(uid: string): void {
@@ -97,14 +100,21 @@ export function selectorOf(object: StoredObject): LabelSelector | undefined {
 
 export function ownerReference(owner: StoredObject, kind: WorkloadKind) {
   const { name = "", uid = "" } = owner.metadata;
-  return {
-    apiVersion: kind.apiVersion,
-    kind: kind.kind,
-    name,
-    uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  };
+  const { apiVersion } = kind;
+  return { apiVersion, kind: kind.kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+/** Makes the owner that of an orphan; undefined when that is gone. */
+export function adopt(
+  { cluster }: WorkloadDeps,
+  kind: WorkloadKind,
+  owner: StoredObject,
+  resource: string,
+  orphan: StoredObject,
+): StoredObject | undefined {
+  return cluster.update(resource, refOf(keyOfObject(orphan)), (draft) => {
+    draft.metadata.ownerReferences = [...(draft.metadata.ownerReferences ?? []), ownerReference(owner, kind)];
+  });
 }
 
 /**
@@ -172,17 +182,12 @@ export async function createPod(
   pod: PodObject,
 ): Promise<boolean> {
   try {
-    const created = await deps.writer.create("pods", pod);
-    deps.events.write(
-      owner,
-      "Normal",
-      "SuccessfulCreate",
-      `Created pod: ${created.metadata.name}`,
-      kind.component,
-    );
+    const { metadata } = await deps.writer.create("pods", pod);
+    const message = `Created pod: ${metadata.name}`;
+    deps.events.write(owner, "Normal", "SuccessfulCreate", message, kind.component);
     return true;
   } catch (error) {
-    const message = `Error creating: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `Error creating: ${errorText(error)}`;
     deps.events.write(owner, "Warning", "FailedCreate", message, kind.component);
     return false;
   }
@@ -194,18 +199,12 @@ export async function deletePod(
   owner: StoredObject,
   pod: PodObject,
 ): Promise<void> {
-  const { uid } = pod.metadata;
+  const { name, uid } = pod.metadata;
   try {
     await deps.writer.remove("pods", refOf(keyOfObject(pod)), uid ? { uid } : {});
-    deps.events.write(
-      owner,
-      "Normal",
-      "SuccessfulDelete",
-      `Deleted pod: ${pod.metadata.name}`,
-      kind.component,
-    );
+    deps.events.write(owner, "Normal", "SuccessfulDelete", `Deleted pod: ${name}`, kind.component);
   } catch (error) {
-    const message = `Error deleting: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `Error deleting: ${errorText(error)}`;
     deps.events.write(owner, "Warning", "FailedDelete", message, kind.component);
     throw error;
   }

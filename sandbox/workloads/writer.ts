@@ -1,12 +1,6 @@
 /** How built-in workloads write pods: as a user's request would, through admission, where the sandbox offers that. */
 import type { ObjectRef } from "../../kube/core/index.ts";
-import type { Cluster, StoredObject } from "../cluster.ts";
-
-interface RemoveOptions {
-  gracePeriodSeconds?: number;
-  uid?: string;
-  propagationPolicy?: string;
-}
+import type { Cluster, RemoveOptions, StoredObject } from "../cluster.ts";
 
 export interface RequestWriter {
   /** Rejects when admission or validation refuses. */
