@@ -96,14 +96,7 @@ function applyToContainer(
     case "pull failed":
       return pullFailed(container, spec, surroundings);
     case "wait":
-      setWaiting(container, change.reason, waitingMessage(view, container, spec, change.reason));
-      return [
-        event(
-          "Warning",
-          change.reason === "ImagePullBackOff" ? "BackOff" : "Failed",
-          container.waitingMessage,
-        ),
-      ];
+      return wait(view, container, spec, change.reason);
     case "start":
       return start(view, container, spec, surroundings);
     case "set exit":
@@ -140,6 +133,11 @@ function probeFailed(container: ContainerRun): Effect[] {
 
 function isAboutImage(reason: string): boolean {
   return reason === "ErrImagePull" || reason === "ImagePullBackOff" || reason === "ErrImageNeverPull";
+}
+
+function wait(view: View, container: ContainerRun, spec: Container, reason: string): Effect[] {
+  setWaiting(container, reason, waitingMessage(view, container, spec, reason));
+  return [event("Warning", reason === "ImagePullBackOff" ? "BackOff" : "Failed", container.waitingMessage)];
 }
 
 function setWaiting(container: ContainerRun, reason: string, message: string): void {
@@ -254,21 +252,15 @@ function exit(
   return effects;
 }
 
-function exitEvents(container: ContainerRun, cause: ExitCause): Effect[] {
-  switch (cause) {
-    case "ended":
-      return [];
-    case "deleted":
-      return [event("Normal", "Killing", `Stopping container ${container.name}`)];
-    case "replaced":
-      return [
-        event("Normal", "Killing", `Container ${container.name} definition changed, will be restarted`),
-      ];
-    case "recreated":
-      return [event("Normal", "Killing", container.stopAsked?.message ?? "")];
-    case "restarted by agent":
-      return [event("Normal", "Killing", `Stopping containerID ${container.id} by container meta restarter`)];
-  }
+function exitEvents({ name, id, stopAsked }: ContainerRun, cause: ExitCause): Effect[] {
+  if (cause === "ended") return [];
+  const messages = {
+    deleted: `Stopping container ${name}`,
+    replaced: `Container ${name} definition changed, will be restarted`,
+    recreated: stopAsked?.message ?? "",
+    "restarted by agent": `Stopping containerID ${id} by container meta restarter`,
+  };
+  return [event("Normal", "Killing", messages[cause])];
 }
 
 function resize(view: View, container: ContainerRun, spec: Container, surroundings: Surroundings): Effect[] {

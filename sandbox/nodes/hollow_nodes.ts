@@ -82,10 +82,6 @@ export class HollowNodes {
     this.#agenda = createAgenda({ clock, run: (uid) => this.#work(uid), onError });
   }
 
-  get size(): number {
-    return this.#nodes.size;
-  }
-
   /** Takes up a node; its pods must be handed in afterwards. */
   addNode(name: string, profile: NodeProfile, allocatable: Readonly<Record<string, string>>): SimulatedNode {
     const present = this.#nodes.get(name);
@@ -313,16 +309,13 @@ export class HollowNodes {
       missingConfig: (pod: PodObject, container: Container) =>
         wait(missingConfig(this.#options.sources, pod, container)),
       missingVolume: (pod: PodObject) => wait(missingVolume(this.#options.sources, pod)),
-      resizeRefusal: (pod: PodObject) => node.resizeRefusal(pod, [...this.#podsOf(node)], this.#reckoner),
+      resizeRefusal: (pod: PodObject) => node.resizeRefusal(pod, this.#podsOn(node), this.#reckoner),
       agent: this.#options.agent ?? false,
     };
   }
 
-  *#podsOf(node: SimulatedNode): Iterable<PodObject> {
-    for (const uid of node.pods) {
-      const pod = this.#pods.get(uid)?.pod;
-      if (pod) yield pod;
-    }
+  #podsOn(node: SimulatedNode): PodObject[] {
+    return [...node.pods].flatMap((uid) => this.#pods.get(uid)?.pod ?? []);
   }
 
   #newContainerId(): string {

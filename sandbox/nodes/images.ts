@@ -15,7 +15,6 @@ function repositoryOf(image: string): string {
 export class Registry {
   readonly #failing = new Set<string>();
   readonly #slow = new Map<string, number>();
-  readonly #sameAs = new Map<string, string>();
   readonly #ids = new Map<string, string>();
 
   /** Until `mendPull`, pulling `image` fails on every node that does not have it. */
@@ -32,11 +31,6 @@ export class Registry {
     this.#slow.set(image, milliseconds);
   }
 
-  /** Makes `image` have the content, thus the imageID, of `other`: two tags of one image. */
-  alias(image: string, other: string): void {
-    this.#sameAs.set(image, other);
-  }
-
   /** Registries under the reserved domain `.invalid` never answer. */
   fails(image: string): boolean {
     const host = repositoryOf(image).split("/")[0] ?? "";
@@ -47,14 +41,13 @@ export class Registry {
     return this.#slow.get(image);
   }
 
-  /** The imageID that runtimes report: repository and a digest that depends on the image's content alone. */
+  /** The imageID that runtimes report: repository and a digest of the image's name. */
   imageId(image: string): string {
-    const content = this.#sameAs.get(image) ?? image;
-    const known = this.#ids.get(content);
+    const known = this.#ids.get(image);
     if (known !== undefined) return known;
     if (this.#ids.size >= rememberedIds) this.#ids.clear();
-    const id = `${repositoryOf(content)}@sha256:${createHash("sha256").update(content).digest("hex")}`;
-    this.#ids.set(content, id);
+    const id = `${repositoryOf(image)}@sha256:${createHash("sha256").update(image).digest("hex")}`;
+    this.#ids.set(image, id);
     return id;
   }
 }

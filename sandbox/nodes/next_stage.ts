@@ -10,7 +10,7 @@ import {
 import { podStages } from "../stages/pod_stages.ts";
 import type { Delay, Timing } from "../stages/profile.ts";
 import type { Change, DelayName, Facts, Match, Stage } from "../stages/stage.ts";
-import { postStartMs, preStopMs, probePassesMs } from "./command.ts";
+import { preStopMs, probePassesMs } from "./command.ts";
 import { containerFacts, type PodFacts, podFacts, type View } from "./facts.ts";
 import { type ContainerRun, type Due, specOf } from "./pod_run.ts";
 
@@ -190,5 +190,3 @@ export function startNotBefore(run: ContainerRun, image: string, timing: Timing)
   if (!known || run.finishedAt - known.at > forgottenAfterMs) return 0;
   return run.finishedAt + known.ms;
 }
-
-export { postStartMs };

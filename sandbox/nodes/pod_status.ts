@@ -54,30 +54,28 @@ function phaseOf(pod: PodObject, run: PodRun): string {
   if (before === "Succeeded" || before === "Failed") return before;
   const running = run.containers.some((container) => container.state === "running");
   if (run.failure && !running) return "Failed";
-  if (!running && workIsDone(pod, run)) {
-    const main = run.containers.filter((container) => container.kind === "main");
-    return endedWell(main) ? "Succeeded" : "Failed";
-  }
   const mains = run.containers.filter((container) => container.kind === "main");
-  if (pod.metadata.deletionTimestamp && !running) return endedWell(mains) ? "Succeeded" : "Failed";
+  if (!running && (workIsDone(pod, run) || pod.metadata.deletionTimestamp))
+    return endedWell(mains) ? "Succeeded" : "Failed";
   if (!initialised(run)) return "Pending";
-  return mains.every((container) => container.state === "waiting") ? "Pending" : pendingOrRunning(mains);
+  // A pod is Running from the moment that all its containers have been created once.
+  return mains.length === 0 || mains.some((container) => container.state === "waiting")
+    ? "Pending"
+    : "Running";
 }
 
 function endedWell(containers: readonly ContainerRun[]): boolean {
   return containers.every((container) => container.state === "exited" && container.exitCode === 0);
 }
 
-/** A pod is Running from the moment that all its containers have been created once. */
-function pendingOrRunning(mains: readonly ContainerRun[]): string {
-  return mains.some((container) => container.state === "waiting") ? "Pending" : "Running";
+function initialised(run: PodRun): boolean {
+  return run.containers.every(hasDoneItsPart);
 }
 
-function initialised(run: PodRun): boolean {
-  return run.containers.every((container) => {
-    if (container.kind === "init") return container.state === "exited" && container.exitCode === 0;
-    return container.kind !== "sidecar" || container.state !== "waiting";
-  });
+/** Of the pod's initialisation. */
+function hasDoneItsPart({ kind, state, exitCode }: ContainerRun): boolean {
+  if (kind === "init") return state === "exited" && exitCode === 0;
+  return kind !== "sidecar" || state !== "waiting";
 }
 
 function containerStatus({ pod, run, imageId }: StatusInput, container: ContainerRun): ContainerStatus {
@@ -191,11 +189,7 @@ function conditionFrom(
 function initialisedCondition(run: PodRun, phase: string): ConditionState {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
   if (initialised(run)) return { status: "True" };
-  const unfinished = run.containers.filter(
-    (container) =>
-      (container.kind === "init" && !(container.state === "exited" && container.exitCode === 0)) ||
-      (container.kind === "sidecar" && container.state === "waiting"),
-  );
+  const unfinished = run.containers.filter((container) => !hasDoneItsPart(container));
   const names = unfinished.map((container) => container.name).join(" ");
   return {
     status: "False",
@@ -218,9 +212,7 @@ function containersCondition(
   }
   if (unready.length === 0) return { status: "True" };
   // Containers are named in the order of the spec.
-  const order = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(
-    (container) => container.name,
-  );
+  const order = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name);
   unready.sort((left, right) => order.indexOf(left) - order.indexOf(right));
   return {
     status: "False",

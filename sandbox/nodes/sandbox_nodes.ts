@@ -71,10 +71,6 @@ export class SandboxNodes {
     this.#options.cluster.remove("nodes", { name });
   }
 
-  names(): string[] {
-    return [...this.#hollow.nodes()].map((node) => node.name);
-  }
-
   /** Goes silent, as a machine that lost its power or its network. */
   kill(name: string): void {
     if (!this.#silentSince.has(name)) this.#silentSince.set(name, this.#options.clock.now());
@@ -148,18 +144,8 @@ export class SandboxNodes {
     this.#hollow.lookAgain();
   }
 
-  /** Makes two tags one image: equal imageIDs. Affects containers from their next report on. */
-  aliasImage(image: string, other: string): void {
-    this.#hollow.registry.alias(image, other);
-  }
-
   images(node: string): ReadonlySet<string> {
     return this.#hollow.node(node)?.images ?? new Set();
-  }
-
-  /** As a pull from outside, for example by a node agent: the image is on the node. */
-  addImage(node: string, image: string): void {
-    this.#hollow.node(node)?.images.add(image);
   }
 
   /** Changes delays from now on, for one node or for all, also those added later. */
@@ -169,10 +155,6 @@ export class SandboxNodes {
       if (node === undefined || candidate.name === node)
         candidate.timing = { ...candidate.timing, ...change };
     }
-  }
-
-  get timing(): Timing {
-    return this.#timing;
   }
 
   stop(): void {
