@@ -4,7 +4,7 @@ import type { Served } from "./resources/resource.ts";
 import type { RequestWriter } from "./workloads/writer.ts";
 import { type CreateParts, createObject } from "./writes/create.ts";
 import { deleteObject } from "./writes/delete.ts";
-import type { WriteRequest } from "./writes/request.ts";
+import { requestAtOnce, type WriteRequest } from "./writes/request.ts";
 
 const userAgent = "kube-controller-manager";
 
@@ -24,16 +24,6 @@ export function admittedWriter(world: CreateParts): RequestWriter {
 }
 
 function requestFor(served: Served, ref: ObjectRef): WriteRequest {
-  return {
-    served,
-    subresource: "",
-    namespace: ref.namespace ?? "",
-    name: ref.name,
-    user: { username: `system:${userAgent}`, groups: ["system:authenticated"] },
-    userAgent,
-    fieldManager: userAgent,
-    dryRun: false,
-    options: {},
-    warnings: [],
-  };
+  const user = { username: `system:${userAgent}`, groups: ["system:authenticated"] };
+  return { ...requestAtOnce(served, ref), user, userAgent, fieldManager: userAgent };
 }

@@ -12,6 +12,12 @@ export type ClusterChange =
   | { readonly type: "MODIFIED"; readonly object: StoredObject; readonly before: StoredObject }
   | { readonly type: "DELETED"; readonly object: StoredObject };
 
+export interface RemoveOptions {
+  gracePeriodSeconds?: number;
+  uid?: string;
+  propagationPolicy?: string;
+}
+
 export interface Cluster {
   /** `resource` is `<plural>` for the core group, else `<plural>.<group>`: `pods`, `leases.coordination.k8s.io`. */
   get(resource: string, ref: ObjectRef): StoredObject | undefined;
@@ -20,11 +26,7 @@ export interface Cluster {
   /** Changes a deep copy and stores it when it differs; undefined when the object is gone. */
   update(resource: string, ref: ObjectRef, change: (draft: StoredObject) => void): StoredObject | undefined;
   /** Deletes with the semantics of the API (finalizers, propagation); `grace` 0 removes a pod at once. */
-  remove(
-    resource: string,
-    ref: ObjectRef,
-    options?: { gracePeriodSeconds?: number; uid?: string; propagationPolicy?: string },
-  ): void;
+  remove(resource: string, ref: ObjectRef, options?: RemoveOptions): void;
   /** Called after each change, in order of resourceVersion; returns the unsubscriber. */
   subscribe(resource: string, listener: (change: ClusterChange) => void): () => void;
 }

@@ -50,13 +50,7 @@ export interface FaultTarget {
   readonly userAgent: string;
 }
 
-export interface StoredWrite {
-  readonly verb: string;
-  readonly resource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly userAgent: string;
-}
+export type StoredWrite = FaultTarget;
 
 /** A watch that is open now. */
 export interface OpenWatch {
@@ -108,7 +102,9 @@ export class Faults {
 
   /** Open watches, of one resource or of all. */
   watches(match: FaultMatch = {}): OpenWatch[] {
-    return [...this.#watches].filter((watch) => fits(match, { verb: "watch", name: "", ...pick(watch) }));
+    return [...this.#watches].filter(({ resource, namespace, userAgent }) =>
+      fits(match, { verb: "watch", resource, namespace, name: "", userAgent }),
+    );
   }
 
   /** The effect of one type that strikes this request, counted as used. For the server itself. */
@@ -142,10 +138,6 @@ export class Faults {
     this.#watches.add(watch);
     return () => this.#watches.delete(watch);
   }
-}
-
-function pick(watch: OpenWatch): Pick<FaultTarget, "resource" | "namespace" | "userAgent"> {
-  return { resource: watch.resource, namespace: watch.namespace, userAgent: watch.userAgent };
 }
 
 function isEffect<T extends FaultEffect["type"]>(

@@ -8,6 +8,7 @@ import { hasWebhooks } from "./admission/matching.ts";
 import type { StoredObject } from "./cluster.ts";
 import type { EventWriter } from "./events.ts";
 import { ApiError } from "./http/api_error.ts";
+import { setAt } from "./json.ts";
 import { type Resource, splitApiVersion } from "./resources/resource.ts";
 import type { Revision } from "./revision.ts";
 import type { StoredChange, Table } from "./storage.ts";
@@ -234,16 +235,14 @@ export class GarbageCollector {
   #dropReferences(found: Revision, table: Table, uids: ReadonlySet<string>): void {
     this.#update(table, found, (draft) => {
       const left = (draft.metadata.ownerReferences ?? []).filter(({ uid }) => !uids.has(uid));
-      if (left.length === 0) delete draft.metadata.ownerReferences;
-      else draft.metadata.ownerReferences = left;
+      setAt(draft, ["metadata", "ownerReferences"], left.length === 0 ? undefined : left);
     });
   }
 
   #dropFinalizer(found: Revision, table: Table, finalizer: string): void {
     this.#update(table, found, (draft) => {
       const left = (draft.metadata.finalizers ?? []).filter((name) => name !== finalizer);
-      if (left.length === 0) delete draft.metadata.finalizers;
-      else draft.metadata.finalizers = left;
+      setAt(draft, ["metadata", "finalizers"], left.length === 0 ? undefined : left);
     });
   }
 
@@ -267,8 +266,7 @@ export class GarbageCollector {
       this.#world.log("a dependent could not be deleted", { name: found.key, error: String(error) });
       const timer = this.#world.clock.after(retryMs, () => {
         this.#timers.delete(timer);
-        const dependent = { table, namespace: found.namespace, name: found.name };
-        this.#plan(dependent);
+        this.#plan({ table, namespace: found.namespace, name: found.name });
         this.#planNamespace(found.namespace);
       });
       this.#timers.add(timer);

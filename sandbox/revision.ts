@@ -24,10 +24,6 @@ export class Revision {
     return this.namespace === "" ? this.name : `${this.namespace}/${this.name}`;
   }
 
-  withObject(object: StoredObject): Revision {
-    return new Revision(object, this.version);
-  }
-
   /** This revision in another version of its group, if that was made already; else itself. */
   inVersion(apiVersion: string): Revision {
     return this.object.apiVersion === apiVersion ? this : (this.forms.get(apiVersion) ?? this);

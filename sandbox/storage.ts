@@ -57,8 +57,7 @@ export class Storage {
   }
 
   nextVersion(): number {
-    this.#version += 1;
-    return this.#version;
+    return ++this.#version;
   }
 
   table(options: TableOptions): Table {
@@ -118,13 +117,12 @@ export class Table {
   readonly #snapshots = new Map<string, readonly Revision[]>();
   #history: StoredChange[] = [];
   /** Changes up to this version are forgotten. */
-  #forgotten: number;
+  #forgotten = 0;
   #size = 0;
 
   constructor(storage: Storage, options: TableOptions) {
     this.#storage = storage;
     this.options = options;
-    this.#forgotten = 0;
     for (const name of Object.keys(options.indexes)) this.#indexed.set(name, new Map());
   }
 
@@ -148,12 +146,8 @@ export class Table {
     const version = this.#storage.nextVersion();
     object.metadata.resourceVersion = String(version);
     const current = new Revision(object, version);
-    let names = this.#byNamespace.get(namespace);
-    if (names === undefined) {
-      names = new Map();
-      this.#byNamespace.set(namespace, names);
-    }
-    names.set(name, current);
+    const names = this.#byNamespace.get(namespace) ?? new Map<string, Revision>();
+    this.#byNamespace.set(namespace, names.set(name, current));
     if (previous === undefined) this.#size += 1;
     this.#sorted.delete(namespace);
     this.#sorted.delete("*");
@@ -185,17 +179,15 @@ export class Table {
 
   /** In the order of keys (namespace, name), as the API server lists. */
   list(namespace?: string): readonly Revision[] {
-    const cacheKey = namespace === undefined || namespace === "" ? "*" : namespace;
-    if (!this.options.namespaced) return this.#sortedOf("", [...(this.#byNamespace.get("")?.values() ?? [])]);
-    const known = this.#sorted.get(cacheKey);
+    const key = this.options.namespaced ? namespace || "*" : "";
+    const known = this.#sorted.get(key);
     if (known !== undefined) return known;
-    if (cacheKey !== "*") {
-      return this.#sortedOf(cacheKey, [...(this.#byNamespace.get(cacheKey)?.values() ?? [])]);
-    }
-    const all: Revision[] = [];
-    for (const names of [...this.#byNamespace.keys()].sort(byText)) all.push(...this.list(names));
-    this.#sorted.set("*", all);
-    return all;
+    const sorted =
+      key === "*"
+        ? [...this.#byNamespace.keys()].sort(byText).flatMap((one) => this.list(one))
+        : [...(this.#byNamespace.get(key)?.values() ?? [])].sort(byKey);
+    this.#sorted.set(key, sorted);
+    return sorted;
   }
 
   /** Only the objects whose index has this value, sorted; undefined when the table has no such index. */
@@ -245,21 +237,11 @@ export class Table {
     return this.#history.slice(low);
   }
 
-  /** Forgets the history, as compaction does. */
-  compact(): void {
-    this.#history = [];
-    this.#forgotten = this.#storage.version;
-  }
-
   subscribe(subscription: Subscription): () => void {
     const index = subscription.index;
     const slot = index === undefined ? "" : `${index.name}=${index.value}`;
-    let slotted = this.#watchers.get(slot);
-    if (slotted === undefined) {
-      slotted = new Set();
-      this.#watchers.set(slot, slotted);
-    }
-    slotted.add(subscription);
+    const slotted = this.#watchers.get(slot) ?? new Set();
+    this.#watchers.set(slot, slotted.add(subscription));
     return () => {
       const left = this.#watchers.get(slot);
       left?.delete(subscription);
@@ -281,14 +263,6 @@ export class Table {
     for (const slot of slots) {
       for (const subscription of [...(this.#watchers.get(slot) ?? [])]) subscription.onChange(change);
     }
-  }
-
-  #sortedOf(cacheKey: string, revisions: Revision[]): readonly Revision[] {
-    const known = this.#sorted.get(cacheKey);
-    if (known !== undefined) return known;
-    revisions.sort(byKey);
-    this.#sorted.set(cacheKey, revisions);
-    return revisions;
   }
 
   #reindex(previous: Revision | undefined, current: Revision | undefined): void {

@@ -4,6 +4,7 @@ import type { StoredObject } from "../cluster.ts";
 import { ApiError, forbidden, notFound } from "../http/api_error.ts";
 import { objectsAt, textAt } from "../json.ts";
 import type { User, WriteRequest } from "../writes/request.ts";
+import type { ResourceAttributes } from "./attributes.ts";
 import { type Authorizer, aggregated, privilegedGroup } from "./authorizer.ts";
 import { goQuotes, missingRights, type PolicyRule, rightCount, rulesOf } from "./policy_rules.ts";
 
@@ -55,22 +56,22 @@ function checkRole(
   current: StoredObject | undefined,
 ): void {
   const { served, user, namespace } = request;
-  const escalate = authorizer.authorize({
-    user,
-    verb: "escalate",
-    group: rbac,
-    resource: served.plural,
-    subresource: "",
-    namespace,
-    // The path of a creation names no object.
-    name: current === undefined ? "" : request.name,
-  });
-  if (escalate.allowed) return;
+  // The path of a creation names no object.
+  const name = current === undefined ? "" : request.name;
+  if (may(authorizer, request, { verb: "escalate", group: rbac, resource: served.plural, name })) return;
   checkHeld(authorizer, request, rulesOf(object));
   if (!aggregates(object) && !(current !== undefined && aggregates(current))) return;
   if (missingRights(authorizer.rulesFor(user, namespace).rules, everything).length > 0) {
     throw forbidden(served, request.name, "must have cluster-admin privileges to use the aggregationRule");
   }
+}
+
+function may(
+  authorizer: Authorizer,
+  { user, namespace }: WriteRequest,
+  what: Pick<ResourceAttributes, "verb" | "group" | "resource" | "name">,
+): boolean {
+  return authorizer.authorize({ user, namespace, subresource: "", ...what }).allowed;
 }
 
 function aggregates(role: StoredObject): boolean {
@@ -79,20 +80,11 @@ function aggregates(role: StoredObject): boolean {
 }
 
 function checkBinding(authorizer: Authorizer, request: WriteRequest, object: StoredObject): void {
-  const { user, namespace } = request;
   const ref = { kind: textAt(object, "roleRef", "kind"), name: textAt(object, "roleRef", "name") };
   const resource = ref.kind === "ClusterRole" ? "clusterroles" : "roles";
-  const bind = authorizer.authorize({
-    user,
-    verb: "bind",
-    group: textAt(object, "roleRef", "apiGroup"),
-    resource,
-    subresource: "",
-    namespace,
-    name: ref.name,
-  });
-  if (bind.allowed) return;
-  const rules = authorizer.rulesOf(ref, namespace);
+  const group = textAt(object, "roleRef", "apiGroup");
+  if (may(authorizer, request, { verb: "bind", group, resource, name: ref.name })) return;
+  const rules = authorizer.rulesOf(ref, request.namespace);
   if (rules === undefined) throw notFound(request.served, ref.name);
   checkHeld(authorizer, request, rules);
 }

@@ -37,11 +37,8 @@ export function planAutoscaler(
   if (target === undefined) {
     const { kind, name } = fieldsAt(spec, "scaleTargetRef");
     const why = `${String(kind)} "${String(name)}" cannot be scaled or does not exist`;
-    return failed(
-      "AbleToScale",
-      "FailedGetScale",
-      `the HPA controller was unable to get the target's current scale: ${why}`,
-    );
+    const message = `the HPA controller was unable to get the target's current scale: ${why}`;
+    return failed("AbleToScale", "FailedGetScale", message);
   }
   const least = numberAt(spec, "minReplicas") ?? 1;
   const most = numberAt(spec, "maxReplicas") ?? least;
@@ -80,15 +77,11 @@ function byMetrics(
     "ValidMetricFound",
     `the HPA was able to successfully calculate a replica count from ${highest.name}`,
   );
-  const rest = { currentMetrics: known.map(({ current }) => current) };
-  const conditions = [able, active, limited(highest.wanted, wanted)];
-  if (wanted === target.replicas) return { conditions, ...rest };
+  const currentMetrics = known.map(({ current }) => current);
+  const rest = [active, limited(highest.wanted, wanted)];
+  if (wanted === target.replicas) return { conditions: [able, ...rest], currentMetrics };
   const side = wanted > target.replicas ? `${highest.name} above target` : "All metrics below target";
-  return {
-    ...rescaled(wanted, side),
-    conditions: [scaled(wanted), active, limited(highest.wanted, wanted)],
-    ...rest,
-  };
+  return { ...rescaled(wanted, side), conditions: [scaled(wanted), ...rest], currentMetrics };
 }
 
 const nothing = { wanted: 0, current: {}, name: "" };
@@ -144,26 +137,14 @@ function scaled(replicas: number): Condition {
 }
 
 function limited(wanted: number, taken: number): Condition {
+  const type = "ScalingLimited";
   if (wanted === taken)
-    return condition(
-      "ScalingLimited",
-      "False",
-      "DesiredWithinRange",
-      "the desired count is within the acceptable range",
-    );
-  return wanted > taken
-    ? condition(
-        "ScalingLimited",
-        "True",
-        "TooManyReplicas",
-        "the desired replica count is more than the maximum replica count",
-      )
-    : condition(
-        "ScalingLimited",
-        "True",
-        "TooFewReplicas",
-        "the desired replica count is less than the minimum replica count",
-      );
+    return condition(type, "False", "DesiredWithinRange", "the desired count is within the acceptable range");
+  const [reason, bound] =
+    wanted > taken
+      ? ["TooManyReplicas", "more than the maximum"]
+      : ["TooFewReplicas", "less than the minimum"];
+  return condition(type, "True", reason, `the desired replica count is ${bound} replica count`);
 }
 
 function rescaled(replicas: number, why: string): AutoscalerPlan {

@@ -9,6 +9,7 @@ import {
 } from "../../kube/core/index.ts";
 import type { ClusterChange, StoredObject } from "../cluster.ts";
 import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
+import { numberAt } from "../json.ts";
 import { controllerOf, isFinished, isPod, isPodReady, type PodObject } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
@@ -61,8 +62,7 @@ export class Disruption extends ClusterLoop {
       if (isPod(pod) && selector.matches(pod.metadata.labels) && !isFinished(pod)) pods.push(pod);
     }
     const { minAvailable, maxUnavailable } = budget.spec;
-    const expected =
-      minAvailable !== undefined && typeof minAvailable === "number" ? pods.length : this.#expected(pods);
+    const expected = typeof minAvailable === "number" ? pods.length : this.#expected(pods);
     const desired =
       maxUnavailable === undefined
         ? scaledValue(minAvailable ?? 1, expected, true)
@@ -93,15 +93,9 @@ export class Disruption extends ClusterLoop {
         continue;
       }
       if (owners.has(owner.uid)) continue;
-      const object = this.options.cluster.get(resource, {
-        namespace: pod.metadata.namespace ?? "",
-        name: owner.name,
-      });
-      const spec = object?.["spec"];
-      owners.set(
-        owner.uid,
-        isJsonObject(spec) && typeof spec["replicas"] === "number" ? spec["replicas"] : 1,
-      );
+      const { namespace = "" } = pod.metadata;
+      const object = this.options.cluster.get(resource, { namespace, name: owner.name });
+      owners.set(owner.uid, numberAt(object, "spec", "replicas") ?? 1);
     }
     return loose + [...owners.values()].reduce((sum, replicas) => sum + replicas, 0);
   }

@@ -1,4 +1,5 @@
 /** Endpoints and EndpointSlices of Services with a selector. */
+import type { V1ServicePort } from "@kubernetes/client-node";
 import {
   compileSelector,
   formatTime,
@@ -9,15 +10,9 @@ import {
 } from "../../kube/core/index.ts";
 import type { ClusterChange, StoredObject } from "../cluster.ts";
 import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
+import { fieldsAt, listAt, valueAt } from "../json.ts";
 import { isFinished, isPod, isPodReady, type PodObject } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
-
-interface ServicePort {
-  name?: string;
-  port: number;
-  protocol?: string;
-  targetPort?: number | string;
-}
 
 interface KnownService {
   readonly namespace: string;
@@ -182,17 +177,16 @@ function isGoing(pod: PodObject): boolean {
 }
 
 function isServing(service: StoredObject, pod: PodObject): boolean {
-  const spec = service["spec"];
-  if (isJsonObject(spec) && spec["publishNotReadyAddresses"] === true) return true;
+  if (valueAt(service, "spec", "publishNotReadyAddresses") === true) return true;
   return isPodReady(pod) && !isGoing(pod);
 }
 
 function selectorOfService(service: StoredObject): Selector | undefined {
-  const spec = service["spec"];
-  const labels = isJsonObject(spec) ? spec["selector"] : undefined;
-  if (!isJsonObject(labels) || Object.keys(labels).length === 0) return undefined;
-  const matchLabels = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]));
-  return compileSelector({ matchLabels });
+  const labels = Object.entries(fieldsAt(service, "spec", "selector"));
+  if (labels.length === 0) return undefined;
+  return compileSelector({
+    matchLabels: Object.fromEntries(labels.map(([key, value]) => [key, String(value)])),
+  });
 }
 
 function targetRef(pod: PodObject): object {
@@ -201,23 +195,19 @@ function targetRef(pod: PodObject): object {
 }
 
 function portsOf(service: StoredObject, pod: PodObject | undefined): object[] {
-  const spec = service["spec"];
-  const ports: unknown[] = isJsonObject(spec) && Array.isArray(spec["ports"]) ? spec["ports"] : [];
-  return ports.filter(isPort).map(({ name, port, protocol = "TCP", targetPort }) => ({
+  const ports = listAt(service, "spec", "ports").filter(isPort);
+  return ports.map(({ name, port, protocol = "TCP", targetPort }) => ({
     ...(name === undefined ? {} : { name }),
     port: typeof targetPort === "string" ? (namedPort(pod, targetPort) ?? port) : (targetPort ?? port),
     protocol,
   }));
 }
 
-function isPort(port: unknown): port is ServicePort {
+function isPort(port: unknown): port is V1ServicePort {
   return isJsonObject(port) && typeof port["port"] === "number";
 }
 
 function namedPort(pod: PodObject | undefined, name: string): number | undefined {
-  for (const container of pod?.spec.containers ?? []) {
-    const found = container.ports?.find((port) => port.name === name);
-    if (found) return found.containerPort;
-  }
-  return undefined;
+  const ports = pod?.spec.containers.flatMap((container) => container.ports ?? []);
+  return ports?.find((port) => port.name === name)?.containerPort;
 }

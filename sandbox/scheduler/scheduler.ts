@@ -5,10 +5,11 @@
 import { type Condition, formatTime, keyOf, matchesNode, refOf } from "../../kube/core/index.ts";
 import type { Next } from "../agenda.ts";
 import { type Amounts, Reckoner } from "../amounts.ts";
-import type { ClusterChange } from "../cluster.ts";
+import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import type { EventWriter } from "../events.ts";
 import { isFinished, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
+import { keyOfObject } from "../workloads/workload.ts";
 import { type PodDemand, pinnedNodes, scoreNode, unfitReason } from "./fit.ts";
 import { NodeState } from "./node_state.ts";
 import { PodCounts, spreadRules } from "./spread.ts";
@@ -206,17 +207,8 @@ export class Scheduler extends ClusterLoop<SchedulerOptions> {
   #bind(key: string, pod: PodObject, node: string): void {
     const { cluster, events, clock, tellSuccess } = this.options;
     this.#unschedulable.delete(key);
-    const now = formatTime(clock.now());
-    const stored = cluster.update("pods", refOf(key), (draft) => {
-      if (!isPod(draft) || draft.metadata.uid !== pod.metadata.uid || draft.spec.nodeName) return;
-      draft.spec.nodeName = node;
-      setScheduled(draft, {
-        type: "PodScheduled",
-        status: "True",
-        lastProbeTime: null,
-        lastTransitionTime: now,
-      });
-    });
+    const lastTransitionTime = formatTime(clock.now());
+    const stored = recordScheduled(cluster, pod, "True", { lastTransitionTime }, node);
     if (isPod(stored) && stored.spec.nodeName)
       this.#occupy(stored.metadata.uid ?? "", stored, stored.spec.nodeName);
     if (!tellSuccess) return;
@@ -230,25 +222,30 @@ export class Scheduler extends ClusterLoop<SchedulerOptions> {
     if (known?.message === message && known.status === "False") return retryLateMs;
     const now = formatTime(clock.now());
     const lastTransitionTime = known?.status === "False" ? (known.lastTransitionTime ?? now) : now;
-    cluster.update("pods", refOf(key), (draft) => {
-      if (!isPod(draft) || draft.metadata.uid !== pod.metadata.uid || draft.spec.nodeName) return;
-      setScheduled(draft, {
-        type: "PodScheduled",
-        status: "False",
-        lastProbeTime: null,
-        lastTransitionTime,
-        reason: "Unschedulable",
-        message,
-      });
-    });
+    recordScheduled(cluster, pod, "False", { lastTransitionTime, reason: "Unschedulable", message });
     events.write(pod, "Warning", "FailedScheduling", message, schedulerName);
     return retryLateMs;
   }
 }
 
-function setScheduled(draft: PodObject, condition: Condition): void {
-  const conditions = (draft.status?.conditions ?? []).filter((other) => other.type !== "PodScheduled");
-  draft.status = { ...draft.status, conditions: [...conditions, condition] };
+/** Writes the condition PodScheduled, and the node where one was found, unless somebody else has bound the pod. */
+function recordScheduled(
+  cluster: Cluster,
+  pod: PodObject,
+  status: "True" | "False",
+  rest: Pick<Condition, "lastTransitionTime" | "reason" | "message">,
+  node?: string,
+): StoredObject | undefined {
+  const type = "PodScheduled";
+  return cluster.update("pods", refOf(keyOfObject(pod)), (draft) => {
+    if (!isPod(draft) || draft.metadata.uid !== pod.metadata.uid || draft.spec.nodeName) return;
+    if (node !== undefined) draft.spec.nodeName = node;
+    const others = (draft.status?.conditions ?? []).filter((other) => other.type !== type);
+    draft.status = {
+      ...draft.status,
+      conditions: [...others, { type, status, lastProbeTime: null, ...rest }],
+    };
+  });
 }
 
 function needsRules(pod: PodObject): boolean {

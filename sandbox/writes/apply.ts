@@ -1,5 +1,5 @@
 /** Server-side apply: merging a configuration under field ownership. */
-import { cloneJson, counted, formatTime } from "../../kube/core/index.ts";
+import { cloneJson, counted, formatTime, required } from "../../kube/core/index.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { notAllowed } from "../authorization/refusal.ts";
 import type { StoredObject } from "../cluster.ts";
@@ -7,7 +7,7 @@ import { ApiError, badRequest, conflict, invalid, notFound } from "../http/api_e
 import { expectedOf, typedObject } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Target } from "../http/target.ts";
-import { type Fields, isFields } from "../json.ts";
+import { type Fields, fieldsAt, isFields } from "../json.ts";
 import { normalize } from "../resources/normal_form.ts";
 import type { Shape } from "../resources/shape.ts";
 import type { Revision } from "../revision.ts";
@@ -71,18 +71,14 @@ interface Applying {
 
 function checkApply(exchange: Exchange, target: Target, body: Fields, manager: string): void {
   if (manager === "") {
-    throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
-      { path: "fieldManager", type: "Required", detail: "is required for apply patch" },
-    ]);
+    const missing = required("fieldManager", "is required for apply patch");
+    throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [missing]);
   }
   if (exchange.query.has("force") && !/^(true|false|1|0)$/.test(exchange.query.get("force") ?? "")) {
     throw badRequest("force must be a boolean");
   }
-  const { metadata } = body;
-  if (isFields(metadata) && metadata["managedFields"] !== undefined) {
-    throw badRequest("metadata.managedFields must be nil");
-  }
-  const name = isFields(metadata) ? metadata["name"] : undefined;
+  const { managedFields, name } = fieldsAt(body, "metadata");
+  if (managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
   if (name !== undefined && name !== "" && name !== target.name) {
     throw badRequest(
       `the name of the object (${String(name)}) does not match the name on the URL (${target.name})`,
@@ -99,7 +95,7 @@ async function createApplied(
   const draft = cloneJson(configuration);
   if (!request.served.resource.custom) normalize(draft);
   draft.metadata.name = request.name;
-  if (draft.metadata.uid !== undefined && draft.metadata.uid !== "") {
+  if ((draft.metadata.uid ?? "") !== "") {
     throw conflict(
       request.served,
       request.name,
@@ -154,8 +150,7 @@ async function merged(
 }
 
 function metadataOf(value: unknown, current: StoredObject): StoredObject["metadata"] {
-  const metadata = isFields(value) && isFields(value["metadata"]) ? value["metadata"] : {};
-  return { ...metadata, name: current.metadata.name ?? "" };
+  return { ...fieldsAt(value, "metadata"), name: current.metadata.name ?? "" };
 }
 
 function withoutSystem(configuration: StoredObject): Fields {

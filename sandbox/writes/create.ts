@@ -38,22 +38,13 @@ export async function createObject(
   recordWrite(working, undefined, request, world.clock.now(), request.applied);
   admitPlainly(world, request, working);
   checkServiceAccount(world.registry, request, working);
-  const mutated = await world.admission.mutate({
-    operation: "CREATE",
-    request,
-    object: working,
-    oldObject: undefined,
-  });
+  const review = { operation: "CREATE", request, oldObject: undefined } as const;
+  const mutated = await world.admission.mutate({ ...review, object: working });
   applyDefaults(world, request, mutated);
   checkEscalation(world.authorizer, request, mutated, undefined);
   checkNamespace(world.registry, request);
   const ready = prepareCreate(world, request, mutated);
-  await world.admission.validate({
-    operation: "CREATE",
-    request,
-    object: ready,
-    oldObject: undefined,
-  });
+  await world.admission.validate({ ...review, object: ready });
   const stored = await convertObject(ready, served, served.resource.storedApiVersion);
   checkNamespace(world.registry, request);
   checkPodQuota(world.registry, request, stored.metadata.name ?? "");
@@ -74,24 +65,20 @@ export function createAtOnce(
   return storeCreated(world.storage, request, prepareCreate(world, request, draft));
 }
 
+export const otherNamespace =
+  "the namespace of the provided object does not match the namespace sent on the request";
+
 function placeInNamespace(registry: Registry, request: WriteRequest, draft: StoredObject): void {
   const { served, namespace } = request;
   draft.apiVersion ??= served.apiVersion;
   draft.kind ??= served.kind;
   if (served.resource.namespaced) {
-    if (
-      draft.metadata.namespace !== undefined &&
-      draft.metadata.namespace !== "" &&
-      draft.metadata.namespace !== namespace
-    ) {
-      throw badRequest(
-        "the namespace of the provided object does not match the namespace sent on the request",
-      );
-    }
+    const given = draft.metadata.namespace ?? "";
+    if (given !== "" && given !== namespace) throw badRequest(otherNamespace);
     draft.metadata.namespace = namespace;
     checkNamespace(registry, request);
   } else delete draft.metadata.namespace;
-  if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== "") {
+  if ((draft.metadata.resourceVersion ?? "") !== "") {
     throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
   }
 }
@@ -103,17 +90,12 @@ function checkNamespace(registry: Registry, request: WriteRequest): void {
   const found = registry.resource("namespaces")?.table.get("", namespace)?.object;
   if (found === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   if (found.metadata.deletionTimestamp === undefined) return;
+  const why = `namespace ${namespace} is being terminated`;
   const message = `unable to create new content in namespace ${namespace} because it is being terminated`;
   const refused = forbidden(served, request.name, message);
   throw new ApiError(403, "Forbidden", refused.message, {
     ...refused.details,
-    causes: [
-      {
-        reason: "NamespaceTerminating",
-        message: `namespace ${namespace} is being terminated`,
-        field: "metadata.namespace",
-      },
-    ],
+    causes: [{ reason: "NamespaceTerminating", message: why, field: "metadata.namespace" }],
   });
 }
 

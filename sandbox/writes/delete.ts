@@ -153,10 +153,8 @@ function markDeleted(
   const again = metadata.deletionTimestamp !== undefined;
   if (!again && metadata.generation !== undefined && metadata.generation > 0) metadata.generation += 1;
   if (!again || grace !== metadata.deletionGracePeriodSeconds) {
-    const asked =
-      again && metadata.deletionTimestamp !== undefined ? Date.parse(metadata.deletionTimestamp) : undefined;
-    const start =
-      asked === undefined ? clock.now() : asked - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+    const { deletionTimestamp: at, deletionGracePeriodSeconds: seconds = 0 } = metadata;
+    const start = at === undefined ? clock.now() : Date.parse(at) - seconds * 1000;
     metadata.deletionTimestamp = formatTime(start + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
   }

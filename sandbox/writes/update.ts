@@ -14,10 +14,10 @@ import { convertObject, inVersion, workingVersion } from "./working.ts";
 /** How often a change is made anew on top of what others wrote meanwhile. */
 const attempts = 5;
 
-/** The wanted state, made from the current one; may be called again. `apply` is set by server-side apply. */
 /** What a change of an object needs of the sandbox. */
 export type UpdateParts = Pick<World, "admission" | "authorizer" | "clock" | "random" | "registry">;
 
+/** The wanted state, made from the current one; may be called again. `apply` is set by server-side apply. */
 export type Change = (current: StoredObject) => Promise<{ draft: StoredObject; apply?: ApplyRecord }>;
 
 export async function updateObject(
@@ -47,24 +47,18 @@ export async function updateObject(
 
 function checkPreconditions(request: WriteRequest, draft: StoredObject, current: StoredObject): void {
   const { served, name } = request;
-  const { uid, resourceVersion } = draft.metadata;
-  if (draft.metadata.name !== undefined && draft.metadata.name !== "" && draft.metadata.name !== name) {
-    throw badRequest(
-      `the name of the object (${draft.metadata.name}) does not match the name on the URL (${name})`,
-    );
+  const { name: given = "", uid = "", resourceVersion = "" } = draft.metadata;
+  if (given !== "" && given !== name) {
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   }
-  if (uid !== undefined && uid !== "" && uid !== current.metadata.uid) {
+  if (uid !== "" && uid !== current.metadata.uid) {
     throw conflict(
       served,
       name,
       `StorageError: invalid object, Code: 4, Key: ${storageKey(request)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid ?? ""}`,
     );
   }
-  if (
-    resourceVersion !== undefined &&
-    resourceVersion !== "" &&
-    resourceVersion !== current.metadata.resourceVersion
-  ) {
+  if (resourceVersion !== "" && resourceVersion !== current.metadata.resourceVersion) {
     throw conflict(served, name, modifiedMeanwhile);
   }
 }
@@ -87,17 +81,13 @@ async function finishUpdate(
   applyDefaults(world, request, draft);
   recordWrite(draft, current, request, world.clock.now(), apply);
   admitPlainly(world, request, draft);
-  const mutated = await world.admission.mutate({
-    operation: "UPDATE",
-    request,
-    object: draft,
-    oldObject: current,
-  });
+  const review = { operation: "UPDATE", request, oldObject: current } as const;
+  const mutated = await world.admission.mutate({ ...review, object: draft });
   applyDefaults(world, request, mutated);
   restoreSystemMetadata(mutated, current);
   checkEscalation(world.authorizer, request, mutated, current);
   const ready = prepareUpdate(world, request, mutated, current);
-  await world.admission.validate({ operation: "UPDATE", request, object: ready, oldObject: current });
+  await world.admission.validate({ ...review, object: ready });
   ready.metadata.resourceVersion = current.metadata.resourceVersion;
   return ready;
 }
@@ -107,8 +97,7 @@ function restoreOtherParts(request: WriteRequest, draft: StoredObject, current: 
   const { strategy } = request.served.resource;
   if (request.subresource === "status") {
     for (const name of Object.keys(draft)) {
-      if (name !== "status" && name !== "metadata" && name !== "kind" && name !== "apiVersion")
-        delete draft[name];
+      if (!["status", "metadata", "kind", "apiVersion"].includes(name)) delete draft[name];
     }
     for (const name of Object.keys(current)) {
       if (name !== "status" && name !== "metadata") draft[name] = cloneJson(current[name]);

@@ -1,7 +1,7 @@
 /** In which version the rules of a kind look at an object. */
 import type { StoredObject } from "../cluster.ts";
 import type { Served } from "../resources/resource.ts";
-import type { Revision } from "../revision.ts";
+import { Revision } from "../revision.ts";
 
 /** Custom kinds are validated in the version of the request, built-in ones in the version that is stored. */
 export function workingVersion(served: Served): string {
@@ -31,7 +31,7 @@ function convertAll(revisions: readonly Revision[], served: Served, apiVersion: 
       const converted = await served.resource.convert(objects, apiVersion);
       revisions.forEach((revision, at) => {
         const object = converted[at];
-        if (object !== undefined) revision.forms.set(apiVersion, revision.withObject(object));
+        if (object !== undefined) revision.forms.set(apiVersion, new Revision(object, revision.version));
       });
     } finally {
       for (const revision of revisions) revision.conversions.delete(apiVersion);
