@@ -20,153 +20,106 @@ const quantile = (share: number, metric: string, by: string): string =>
   `histogram_quantile(${share}, ${rate(`${metric}_bucket`, `${by}, le`)})`;
 const gauge = (metric: string, by: string): string => `max by (${by}) (${metric}{instance=~"$instance"})`;
 
+const panel = (title: string, unit: string, ...series: Panel["series"]): Panel => ({ title, unit, series });
+
 /** Rows from the top, with their panels. */
 const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
   [
     "Controller",
     [
-      {
-        title: "Leader",
-        unit: "short",
-        series: [[gauge("kruise_manager_is_leader", "instance"), "{{instance}}"]],
-      },
-      {
-        title: "Passes",
-        unit: "ops",
-        series: [[rate("controller_runtime_reconcile_total", "controller"), "{{controller}}"]],
-      },
-      {
-        title: "Passes that failed",
-        unit: "ops",
-        series: [[rate("controller_runtime_reconcile_errors_total", "controller"), "{{controller}}"]],
-      },
-      {
-        title: "Time of a pass, 99 %",
-        unit: "s",
-        series: [
-          [quantile(0.99, "controller_runtime_reconcile_time_seconds", "controller"), "{{controller}}"],
-        ],
-      },
-      { title: "Objects that wait", unit: "short", series: [[gauge("workqueue_depth", "name"), "{{name}}"]] },
-      {
-        title: "Wait in the queue, 99 %",
-        unit: "s",
-        series: [[quantile(0.99, "workqueue_queue_duration_seconds", "name"), "{{name}}"]],
-      },
+      panel("Leader", "short", [gauge("kruise_manager_is_leader", "instance"), "{{instance}}"]),
+      panel("Passes", "ops", [rate("controller_runtime_reconcile_total", "controller"), "{{controller}}"]),
+      panel("Passes that failed", "ops", [
+        rate("controller_runtime_reconcile_errors_total", "controller"),
+        "{{controller}}",
+      ]),
+      panel("Time of a pass, 99 %", "s", [
+        quantile(0.99, "controller_runtime_reconcile_time_seconds", "controller"),
+        "{{controller}}",
+      ]),
+      panel("Objects that wait", "short", [gauge("workqueue_depth", "name"), "{{name}}"]),
+      panel("Wait in the queue, 99 %", "s", [
+        quantile(0.99, "workqueue_queue_duration_seconds", "name"),
+        "{{name}}",
+      ]),
     ],
   ],
   [
     "Webhooks",
     [
-      {
-        title: "Reviews",
-        unit: "ops",
-        series: [
-          [rate("controller_runtime_webhook_requests_total", "webhook, code"), "{{webhook}} {{code}}"],
-        ],
-      },
-      {
-        title: "Time of a review, 99 %",
-        unit: "s",
-        series: [[quantile(0.99, "controller_runtime_webhook_latency_seconds", "webhook"), "{{webhook}}"]],
-      },
-      {
-        title: "Refused by budgets and protection",
-        unit: "ops",
-        series: [
-          [rate("pod_unavailable_budget", "instance"), "budgets"],
-          [rate("workload_deletion_protection", "instance"), "workloads"],
-          [rate("namespace_deletion_protection", "instance"), "namespaces"],
-          [rate("crd_deletion_protection", "instance"), "definitions"],
-        ],
-      },
+      panel("Reviews", "ops", [
+        rate("controller_runtime_webhook_requests_total", "webhook, code"),
+        "{{webhook}} {{code}}",
+      ]),
+      panel("Time of a review, 99 %", "s", [
+        quantile(0.99, "controller_runtime_webhook_latency_seconds", "webhook"),
+        "{{webhook}}",
+      ]),
+      panel(
+        "Refused by budgets and protection",
+        "ops",
+        [rate("pod_unavailable_budget", "instance"), "budgets"],
+        [rate("workload_deletion_protection", "instance"), "workloads"],
+        [rate("namespace_deletion_protection", "instance"), "namespaces"],
+        [rate("crd_deletion_protection", "instance"), "definitions"],
+      ),
     ],
   ],
   [
     "API server",
     [
-      {
-        title: "Requests",
-        unit: "ops",
-        series: [[rate("refit_client_requests_total", "verb, resource"), "{{verb}} {{resource}}"]],
-      },
-      {
-        title: "Answers by code",
-        unit: "ops",
-        series: [[rate("rest_client_requests_total", "code"), "{{code}}"]],
-      },
-      {
-        title: "Time of a request, 99 %",
-        unit: "s",
-        series: [[quantile(0.99, "rest_client_request_duration_seconds", "verb"), "{{verb}}"]],
-      },
-      {
-        title: "Window of requests",
-        unit: "short",
-        series: [
-          [gauge("refit_client_window_limit", "instance"), "limit {{instance}}"],
-          [gauge("refit_client_window_in_flight", "instance"), "in flight {{instance}}"],
-          [gauge("refit_client_window_waiting", "instance"), "waiting {{instance}}"],
-        ],
-      },
-      {
-        title: "Watch events",
-        unit: "ops",
-        series: [[rate("refit_watch_events_total", "resource"), "{{resource}}"]],
-      },
-      {
-        title: "Watches that started again",
-        unit: "ops",
-        series: [[rate("refit_watch_restarts_total", "resource, reason"), "{{resource}} {{reason}}"]],
-      },
+      panel("Requests", "ops", [
+        rate("refit_client_requests_total", "verb, resource"),
+        "{{verb}} {{resource}}",
+      ]),
+      panel("Answers by code", "ops", [rate("rest_client_requests_total", "code"), "{{code}}"]),
+      panel("Time of a request, 99 %", "s", [
+        quantile(0.99, "rest_client_request_duration_seconds", "verb"),
+        "{{verb}}",
+      ]),
+      panel(
+        "Window of requests",
+        "short",
+        [gauge("refit_client_window_limit", "instance"), "limit {{instance}}"],
+        [gauge("refit_client_window_in_flight", "instance"), "in flight {{instance}}"],
+        [gauge("refit_client_window_waiting", "instance"), "waiting {{instance}}"],
+      ),
+      panel("Watch events", "ops", [rate("refit_watch_events_total", "resource"), "{{resource}}"]),
+      panel("Watches that started again", "ops", [
+        rate("refit_watch_restarts_total", "resource, reason"),
+        "{{resource}} {{reason}}",
+      ]),
     ],
   ],
   [
     "Processes",
     [
-      {
-        title: "Memory",
-        unit: "bytes",
-        series: [
-          [gauge("process_resident_memory_bytes", "instance"), "resident {{instance}}"],
-          [gauge("nodejs_heap_size_used_bytes", "instance"), "heap {{instance}}"],
-        ],
-      },
-      {
-        title: "CPU",
-        unit: "short",
-        series: [[rate("process_cpu_seconds_total", "instance"), "{{instance}}"]],
-      },
-      {
-        title: "Unexpected errors",
-        unit: "ops",
-        series: [[rate("refit_unexpected_errors_total", "where"), "{{where}}"]],
-      },
+      panel(
+        "Memory",
+        "bytes",
+        [gauge("process_resident_memory_bytes", "instance"), "resident {{instance}}"],
+        [gauge("nodejs_heap_size_used_bytes", "instance"), "heap {{instance}}"],
+      ),
+      panel("CPU", "short", [rate("process_cpu_seconds_total", "instance"), "{{instance}}"]),
+      panel("Unexpected errors", "ops", [rate("refit_unexpected_errors_total", "where"), "{{where}}"]),
     ],
   ],
   [
     "Agents",
     [
-      {
-        title: "Runtimes that do not answer",
-        unit: "short",
-        series: [['count(kruise_daemon_runtime_ready{instance=~"$instance"} == 0)', "nodes"]],
-      },
-      {
-        title: "Image pulls",
-        unit: "ops",
-        series: [[rate("kruise_daemon_image_pull_total", "result"), "{{result}}"]],
-      },
-      {
-        title: "Containers stopped",
-        unit: "ops",
-        series: [[rate("kruise_daemon_container_kill_total", "reason, result"), "{{reason}} {{result}}"]],
-      },
-      {
-        title: "Calls to runtimes, 99 %",
-        unit: "s",
-        series: [[quantile(0.99, "kruise_daemon_cri_request_duration_seconds", "method"), "{{method}}"]],
-      },
+      panel("Runtimes that do not answer", "short", [
+        'count(kruise_daemon_runtime_ready{instance=~"$instance"} == 0)',
+        "nodes",
+      ]),
+      panel("Image pulls", "ops", [rate("kruise_daemon_image_pull_total", "result"), "{{result}}"]),
+      panel("Containers stopped", "ops", [
+        rate("kruise_daemon_container_kill_total", "reason, result"),
+        "{{reason}} {{result}}",
+      ]),
+      panel("Calls to runtimes, 99 %", "s", [
+        quantile(0.99, "kruise_daemon_cri_request_duration_seconds", "method"),
+        "{{method}}",
+      ]),
     ],
   ],
 ];

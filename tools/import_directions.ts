@@ -1,5 +1,5 @@
 /** Which room may import which, and through which doors. docs/architecture.md draws them. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative, sep } from "node:path";
 
 /** Rooms from the bottom up; each may import those it names. */
@@ -135,18 +135,13 @@ export function arrowsIn(root: string): Arrow[] {
 }
 
 function filesIn(folder: string): string[] {
-  let entries: { name: string; isDirectory(): boolean }[];
-  try {
-    entries = readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-  return entries.flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory())
-      return entry.name === "gen" || entry.name === "node_modules" ? [] : filesIn(path);
-    return path.endsWith(".ts") && !path.endsWith(".d.ts") ? [path] : [];
-  });
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter(
+      (path) =>
+        /(?<!\.d)\.ts$/.test(path) && !path.split(sep).some((step) => /^(gen|node_modules)$/.test(step)),
+    )
+    .map((path) => join(folder, path));
 }
 
 /** Files of product rooms that tests alone import: their place is the testkit. */
