@@ -5,6 +5,7 @@
  */
 import { backoffMs, type Failures, noFailures, oneMore } from "./backoff.ts";
 import type { Clock, Timer } from "./clock.ts";
+import { Heap } from "./core/heap.ts";
 import { isKubeError } from "./errors.ts";
 
 export interface WorkQueueOptions {
@@ -48,7 +49,7 @@ export class WorkQueue {
   };
   /** Running keys; the priority with which each is to come back, if it is. */
   readonly #running = new Map<string, { since: number; again: Priority | undefined }>();
-  readonly #delayed = new DelayHeap();
+  readonly #delayed = new Delays();
   readonly #failures = new Map<string, Failures>();
   readonly #waiters: ((key: string | undefined) => void)[] = [];
   #timer: { at: number; timer: Timer } | undefined;
@@ -237,10 +238,15 @@ class RetryBucket {
   }
 }
 
-/** Binary heap of (time, key). A changed or removed key leaves its old entry behind; it is skipped when it surfaces. */
-class DelayHeap {
-  readonly #heap: { at: number; key: string }[] = [];
-  readonly #current = new Map<string, { at: number; key: string }>();
+interface Delayed {
+  readonly at: number;
+  readonly key: string;
+}
+
+/** Keys by time. A changed or removed key leaves its old entry behind; it is skipped when it surfaces. */
+class Delays {
+  readonly #heap = new Heap<Delayed>((a, b) => a.at < b.at);
+  readonly #current = new Map<string, Delayed>();
 
   get size(): number {
     return this.#current.size;
@@ -253,74 +259,35 @@ class DelayHeap {
     const entry = { at, key };
     this.#current.set(key, entry);
     this.#heap.push(entry);
-    this.#up(this.#heap.length - 1);
   }
 
   remove(key: string): void {
     this.#current.delete(key);
-    if (this.#heap.length > 64 && this.#heap.length > 2 * this.#current.size) this.#compact();
+    if (this.#heap.size > 64 && this.#heap.size > 2 * this.#current.size) this.#compact();
   }
 
   earliest(): number | undefined {
     this.#skipStale();
-    return this.#heap[0]?.at;
+    return this.#heap.top?.at;
   }
 
   takeDue(now: number): string | undefined {
     this.#skipStale();
-    const first = this.#heap[0];
+    const first = this.#heap.top;
     if (!first || first.at > now) return undefined;
-    this.#pop();
+    this.#heap.pop();
     this.#current.delete(first.key);
     return first.key;
   }
 
   #skipStale(): void {
-    for (let first = this.#heap[0]; first && this.#current.get(first.key) !== first; first = this.#heap[0])
-      this.#pop();
+    for (let first = this.#heap.top; first && this.#current.get(first.key) !== first; first = this.#heap.top)
+      this.#heap.pop();
   }
 
   #compact(): void {
     const live = [...this.#current.values()].sort((a, b) => a.at - b.at);
-    this.#heap.length = 0;
+    this.#heap.clear();
     for (const entry of live) this.#heap.push(entry);
-  }
-
-  #pop(): void {
-    const last = this.#heap.pop();
-    if (!last || this.#heap.length === 0) return;
-    this.#heap[0] = last;
-    this.#down(0);
-  }
-
-  #up(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!this.#swapIfEarlier(at, parent)) return;
-      at = parent;
-    }
-  }
-
-  #down(from: number): void {
-    for (let at = from; ; ) {
-      const left = 2 * at + 1;
-      const right = left + 1;
-      const child = this.#atOf(right) < this.#atOf(left) ? right : left;
-      if (!this.#swapIfEarlier(child, at)) return;
-      at = child;
-    }
-  }
-
-  #atOf(index: number): number {
-    return this.#heap[index]?.at ?? Number.POSITIVE_INFINITY;
-  }
-
-  #swapIfEarlier(index: number, than: number): boolean {
-    const a = this.#heap[index];
-    const b = this.#heap[than];
-    if (!a || !b || a.at >= b.at) return false;
-    this.#heap[index] = b;
-    this.#heap[than] = a;
-    return true;
   }
 }

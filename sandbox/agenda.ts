@@ -2,7 +2,7 @@
  * Keyed work on one timer. Every simulated component keeps its due work here, so that thousands of pods
  * cost one pending timer of the clock and not one each.
  */
-import type { Clock, Timer } from "../kube/core/index.ts";
+import { type Clock, Heap, type Timer } from "../kube/core/index.ts";
 
 /** Milliseconds until the key is due again; undefined when nothing is left to do. */
 export type Next = number | undefined;
@@ -39,7 +39,7 @@ export function createAgenda(options: AgendaOptions): Agenda {
 
 class HeapAgenda implements Agenda {
   readonly #options: AgendaOptions;
-  readonly #heap: Entry[] = [];
+  readonly #heap = new Heap(before);
   readonly #current = new Map<string, Entry>();
   readonly #running = new Set<string>();
   readonly #failures = new Map<string, number>();
@@ -64,7 +64,7 @@ class HeapAgenda implements Agenda {
     if (present && present.due <= due) return;
     const entry: Entry = { key, due, order: this.#order++ };
     this.#current.set(key, entry);
-    push(this.#heap, entry);
+    this.#heap.push(entry);
     if (!this.#draining && !this.#running.has(key)) this.#arm(due);
   }
 
@@ -77,7 +77,7 @@ class HeapAgenda implements Agenda {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#heap.length = 0;
+    this.#heap.clear();
     this.#current.clear();
   }
 
@@ -95,8 +95,8 @@ class HeapAgenda implements Agenda {
     this.#draining = true;
     const now = this.#options.clock.monotonic();
     let left = this.#options.batch ?? 256;
-    for (let top = this.#heap[0]; top && top.due <= now && left > 0; top = this.#heap[0]) {
-      pop(this.#heap);
+    for (let top = this.#heap.top; top && top.due <= now && left > 0; top = this.#heap.top) {
+      this.#heap.pop();
       if (this.#current.get(top.key) !== top) continue;
       // A key that is being worked on is taken up again by #finish.
       if (this.#running.has(top.key)) continue;
@@ -106,7 +106,7 @@ class HeapAgenda implements Agenda {
       if (this.#stopped) return;
     }
     this.#draining = false;
-    const next = this.#heap[0];
+    const next = this.#heap.top;
     if (next) this.#arm(next.due);
   }
 
@@ -133,7 +133,7 @@ class HeapAgenda implements Agenda {
     this.#running.delete(key);
     const waiting = this.#current.get(key);
     if (!waiting || this.#stopped) return;
-    push(this.#heap, waiting);
+    this.#heap.push(waiting);
     this.#arm(waiting.due);
   }
 
@@ -153,35 +153,4 @@ class HeapAgenda implements Agenda {
 
 function before(a: Entry, b: Entry): boolean {
   return a.due < b.due || (a.due === b.due && a.order < b.order);
-}
-
-function push(heap: Entry[], entry: Entry): void {
-  let index = heap.length;
-  heap.push(entry);
-  while (index > 0) {
-    const parentIndex = (index - 1) >> 1;
-    const parent = heap[parentIndex];
-    if (!parent || before(parent, entry)) break;
-    heap[index] = parent;
-    index = parentIndex;
-  }
-  heap[index] = entry;
-}
-
-function pop(heap: Entry[]): void {
-  const last = heap.pop();
-  if (!last || heap.length === 0) return;
-  let index = 0;
-  for (;;) {
-    const left = 2 * index + 1;
-    const leftEntry = heap[left];
-    if (!leftEntry) break;
-    const rightEntry = heap[left + 1];
-    const right = rightEntry !== undefined && before(rightEntry, leftEntry);
-    const child = right && rightEntry ? rightEntry : leftEntry;
-    if (!before(child, last)) break;
-    heap[index] = child;
-    index = right ? left + 1 : left;
-  }
-  heap[index] = last;
 }

@@ -8,6 +8,7 @@ export * from "./field_selector.ts";
 export * from "./go_regexp.ts";
 export * from "./go_text.ts";
 export * from "./hash.ts";
+export * from "./heap.ts";
 export * from "./int_or_string.ts";
 export * from "./json.ts";
 export * from "./json_patch.ts";
