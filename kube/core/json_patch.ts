@@ -116,9 +116,7 @@ function toPatchError(error: unknown, operation: JsonPatchOperation, index: numb
  * to `before` gives `after`.
  */
 export function diffPositional(before: unknown, after: unknown): JsonPatchOperation[] {
-  const difference = new Difference({ keepsElements: false });
-  difference.value(before, after);
-  return difference.operations;
+  return new Difference(false).between(before, after);
 }
 
 /**
@@ -126,28 +124,31 @@ export function diffPositional(before: unknown, after: unknown): JsonPatchOperat
  * stay where they are, and what was put between them is added there. Everything else as in `diffPositional`.
  */
 export function createJsonPatch(before: unknown, after: unknown): JsonPatchOperation[] {
-  const difference = new Difference({ keepsElements: true });
-  difference.value(before, after);
-  return difference.operations;
+  return new Difference(true).between(before, after);
 }
 
 /** Most of an object is equal on both sides: a path becomes text only where something differs. */
 class Difference {
   readonly #keepsElements: boolean;
-  readonly operations: JsonPatchOperation[] = [];
+  readonly #operations: JsonPatchOperation[] = [];
   /** Keys and indices from the root to what is being compared. */
   readonly #path: (string | number)[] = [];
 
-  constructor({ keepsElements }: { keepsElements: boolean }) {
+  constructor(keepsElements: boolean) {
     this.#keepsElements = keepsElements;
   }
 
-  value(before: unknown, after: unknown): void {
+  between(before: unknown, after: unknown): JsonPatchOperation[] {
+    this.#value(before, after);
+    return this.#operations;
+  }
+
+  #value(before: unknown, after: unknown): void {
     if (before === after) return;
     if (Array.isArray(before) && Array.isArray(after)) this.#array(before, after);
     else if (isJsonObject(before) && isJsonObject(after)) this.#object(before, after);
     else if (!jsonEqual(before, after))
-      this.operations.push({ op: "replace", path: pointerOf(this.#path), value: after });
+      this.#operations.push({ op: "replace", path: pointerOf(this.#path), value: after });
   }
 
   #array(before: readonly unknown[], after: readonly unknown[]): void {
@@ -160,9 +161,9 @@ class Difference {
     if (before.length === after.length) return;
     const path = pointerOf(this.#path);
     for (let index = before.length - 1; index >= shared; index--)
-      this.operations.push({ op: "remove", path: `${path}/${index}` });
+      this.#operations.push({ op: "remove", path: `${path}/${index}` });
     for (let index = shared; index < after.length; index++)
-      this.operations.push({ op: "add", path: `${path}/${index}`, value: after[index] });
+      this.#operations.push({ op: "add", path: `${path}/${index}`, value: after[index] });
   }
 
   #inserted(before: readonly unknown[], after: readonly unknown[]): void {
@@ -170,7 +171,7 @@ class Difference {
     let kept = 0;
     for (const [index, value] of after.entries()) {
       if (kept < before.length && value === before[kept]) kept++;
-      else this.operations.push({ op: "add", path: `${path}/${index}`, value });
+      else this.#operations.push({ op: "add", path: `${path}/${index}`, value });
     }
   }
 
@@ -178,18 +179,18 @@ class Difference {
     for (const key of Object.keys(before)) {
       if (before[key] === undefined) continue;
       const value = own(after, key);
-      if (value === undefined) this.operations.push({ op: "remove", path: this.#pointerTo(key) });
+      if (value === undefined) this.#operations.push({ op: "remove", path: this.#pointerTo(key) });
       else this.#member(key, before[key], value);
     }
     for (const key of Object.keys(after)) {
       if (after[key] === undefined || own(before, key) !== undefined) continue;
-      this.operations.push({ op: "add", path: this.#pointerTo(key), value: after[key] });
+      this.#operations.push({ op: "add", path: this.#pointerTo(key), value: after[key] });
     }
   }
 
   #member(key: string | number, before: unknown, after: unknown): void {
     this.#path.push(key);
-    this.value(before, after);
+    this.#value(before, after);
     this.#path.pop();
   }
 

@@ -9,6 +9,10 @@ const text =
   (object) =>
     textAt(object, ...path);
 
+/** Texts that are called by their path. */
+const texts = (...names: readonly string[]): Record<string, ReadField> =>
+  Object.fromEntries(names.map((name) => [name, text(...name.split("."))]));
+
 const flag =
   (...path: readonly string[]): ReadField =>
   (object) =>
@@ -19,50 +23,37 @@ const number =
   (object) =>
     String(valueAt(object, ...path) ?? 0);
 
-const referenced = [
-  "kind",
-  "namespace",
-  "name",
-  "uid",
-  "apiVersion",
-  "resourceVersion",
-  "fieldPath",
-] as const;
+const referenced = (prefix: string): Record<string, ReadField> => {
+  const names = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+  return Object.fromEntries(names.map((name) => [`${prefix}.${name}`, text("involvedObject", name)]));
+};
+
+const named = { name: text("metadata", "name") };
 
 const fields: Readonly<Record<string, Readonly<Record<string, ReadField>>>> = {
   pods: {
-    "spec.nodeName": text("spec", "nodeName"),
-    "spec.restartPolicy": text("spec", "restartPolicy"),
-    "spec.schedulerName": text("spec", "schedulerName"),
-    "spec.serviceAccountName": text("spec", "serviceAccountName"),
+    ...texts("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
     "spec.hostNetwork": flag("spec", "hostNetwork"),
-    "status.phase": text("status", "phase"),
-    "status.podIP": text("status", "podIP"),
-    "status.nominatedNodeName": text("status", "nominatedNodeName"),
+    ...texts("status.phase", "status.podIP", "status.nominatedNodeName"),
   },
   events: {
-    ...Object.fromEntries(
-      referenced.map((name) => [`involvedObject.${name}`, text("involvedObject", name)] as const),
-    ),
-    reason: text("reason"),
-    reportingComponent: text("reportingComponent"),
+    ...referenced("involvedObject"),
+    ...texts("reason", "reportingComponent"),
     source: (object) => textAt(object, "source", "component") || textAt(object, "reportingComponent"),
-    type: text("type"),
+    ...texts("type"),
   },
   "events.events.k8s.io": {
-    ...Object.fromEntries(
-      referenced.map((name) => [`regarding.${name}`, text("involvedObject", name)] as const),
-    ),
-    reason: text("reason"),
+    ...referenced("regarding"),
+    ...texts("reason"),
     reportingController: text("reportingComponent"),
-    type: text("type"),
+    ...texts("type"),
   },
-  namespaces: { "status.phase": text("status", "phase"), name: text("metadata", "name") },
+  namespaces: { ...texts("status.phase"), ...named },
   nodes: { "spec.unschedulable": flag("spec", "unschedulable") },
-  secrets: { type: text("type") },
-  services: { "spec.clusterIP": text("spec", "clusterIP"), "spec.type": text("spec", "type") },
-  persistentvolumes: { name: text("metadata", "name") },
-  persistentvolumeclaims: { name: text("metadata", "name") },
+  secrets: texts("type"),
+  services: texts("spec.clusterIP", "spec.type"),
+  persistentvolumes: named,
+  persistentvolumeclaims: named,
   replicationcontrollers: { "status.replicas": number("status", "replicas") },
   "replicasets.apps": { "status.replicas": number("status", "replicas") },
   "jobs.batch": { "status.successful": number("status", "succeeded") },

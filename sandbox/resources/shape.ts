@@ -91,8 +91,7 @@ export class Shape {
   member(name: string): Shape | undefined {
     if (this.#members.has(name)) return this.#members.get(name);
     const properties = fieldsAt(this.raw, "properties");
-    const raw = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    const shape = isFields(raw) ? new Shape(raw, this.source) : undefined;
+    const shape = this.#child(Object.hasOwn(properties, name) ? properties[name] : undefined);
     this.#members.set(name, shape);
     return shape;
   }
