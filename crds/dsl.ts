@@ -41,6 +41,11 @@ export interface ListRules {
   atomic?: boolean;
 }
 
+export interface ObjectRules {
+  atomic?: boolean;
+  preserveUnknown?: boolean;
+}
+
 export const optional = Optional;
 
 export function text(description: string, rules: TextRules = {}) {
@@ -107,11 +112,7 @@ export function stringMap(description: string) {
   return map(description, StringType());
 }
 
-export function object<P extends TProperties>(
-  description: string,
-  properties: P,
-  rules: { atomic?: boolean; preserveUnknown?: boolean } = {},
-) {
+export function object<P extends TProperties>(description: string, properties: P, rules: ObjectRules = {}) {
   return ObjectType(properties, {
     ...(rules.atomic ? { "x-kubernetes-map-type": "atomic" } : {}),
     ...(rules.preserveUnknown ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
@@ -126,6 +127,25 @@ export function objectList<P extends TProperties>(
   rules: ListRules = {},
 ) {
   return list(description, object(itemDescription, properties), rules);
+}
+
+/** An object that may be absent. */
+export function optionalObject<P extends TProperties>(
+  description: string,
+  properties: P,
+  rules: ObjectRules = {},
+) {
+  return optional(object(description, properties, rules));
+}
+
+/** A list of objects that may be absent. */
+export function optionalObjectList<P extends TProperties>(
+  description: string,
+  itemDescription: string,
+  properties: P,
+  rules: ListRules = {},
+) {
+  return optional(objectList(description, itemDescription, properties, rules));
 }
 
 /** `spec` of a kind. */

@@ -30,16 +30,20 @@ export function inPlaceUpdateStrategy() {
 
 export function priorityStrategy() {
   return s.object("Which pods are updated first; one of the two forms.", {
-    orderPriority: s.optional(
-      s.objectList("Order by the number at the end of a label's value.", "One order key.", {
+    orderPriority: s.optionalObjectList(
+      "Order by the number at the end of a label's value.",
+      "One order key.",
+      {
         orderedKey: s.text("Label whose value ends in the order number; higher goes first."),
-      }),
+      },
     ),
-    weightPriority: s.optional(
-      s.objectList("Order by the sum of the weights of matching terms.", "One weight.", {
+    weightPriority: s.optionalObjectList(
+      "Order by the sum of the weights of matching terms.",
+      "One weight.",
+      {
         matchSelector: s.labelSelector("Pods that get the weight."),
         weight: s.int32("0 to 100; higher sums go first."),
-      }),
+      },
     ),
   });
 }
@@ -147,15 +151,13 @@ function execAction() {
 function httpGetAction() {
   return s.object("Send an HTTP GET.", {
     host: s.optional(s.text("Host name; the pod's IP by default.")),
-    httpHeaders: s.optional(
-      s.objectList(
-        "Headers to send.",
-        "One header.",
-        { name: s.text("Header name."), value: s.text("Header value.") },
-        {
-          atomic: true,
-        },
-      ),
+    httpHeaders: s.optionalObjectList(
+      "Headers to send.",
+      "One header.",
+      { name: s.text("Header name."), value: s.text("Header value.") },
+      {
+        atomic: true,
+      },
     ),
     path: s.optional(s.text("Path on the server.")),
     port: s.intOrString("Port number or name."),
@@ -183,12 +185,10 @@ export function probe(description: string) {
   return s.object(description, {
     exec: s.optional(execAction()),
     failureThreshold: s.optional(s.int32("Failures in a row until the probe counts as failed.")),
-    grpc: s.optional(
-      s.object("Ask a gRPC health service.", {
-        port: s.int32("Port of the gRPC health service."),
-        service: s.optional(s.text("Service name in the request.", { default: "" })),
-      }),
-    ),
+    grpc: s.optionalObject("Ask a gRPC health service.", {
+      port: s.int32("Port of the gRPC health service."),
+      service: s.optional(s.text("Service name in the request.", { default: "" })),
+    }),
     httpGet: s.optional(httpGetAction()),
     initialDelaySeconds: s.optional(s.int32("Seconds from the container's start to the first probe.")),
     periodSeconds: s.optional(s.int32("Seconds between probes.")),
@@ -201,7 +201,7 @@ export function probe(description: string) {
 
 export function subsetScheduleStrategy<P extends s.TProperties>(adaptive: P) {
   return s.object("How pods are given to subsets.", {
-    adaptive: s.optional(s.object("Settings of the adaptive strategy.", adaptive)),
+    adaptive: s.optionalObject("Settings of the adaptive strategy.", adaptive),
     type: s.optional(
       s.choice("Whether pods move on from subsets that cannot take them.", ["Adaptive", "Fixed", ""]),
     ),
@@ -223,12 +223,10 @@ export function imagePullSettings() {
     imagePullPolicy: s.optional(s.text("IfNotPresent (default) or Always.")),
     parallelism: s.optional(s.intOrString("Nodes that pull at the same time; 1 by default.")),
     podSelector: s.optional(s.labelSelector("Pull on the nodes of these pods.")),
-    pullPolicy: s.optional(
-      s.object("How one node pulls.", {
-        backoffLimit: s.optional(s.int32("Attempts until the pull counts as failed; 3 by default.")),
-        timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up; 600 by default.")),
-      }),
-    ),
+    pullPolicy: s.optionalObject("How one node pulls.", {
+      backoffLimit: s.optional(s.int32("Attempts until the pull counts as failed; 3 by default.")),
+      timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up; 600 by default.")),
+    }),
     pullSecrets: s.optional(s.strings("Secrets of the job's namespace with registry credentials.")),
     sandboxConfig: s.optional(sandboxConfig()),
     selector: s.optional(s.nodeNamesOrLabels("Nodes that pull; all by default.")),

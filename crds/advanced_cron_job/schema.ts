@@ -10,12 +10,10 @@ import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 
 const templateCommon = {
-  broadcastJobTemplate: s.optional(
-    s.object("A BroadcastJob.", {
-      metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
-      spec: s.optional(broadcastJobSpec),
-    }),
-  ),
+  broadcastJobTemplate: s.optionalObject("A BroadcastJob.", {
+    metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
+    spec: s.optional(broadcastJobSpec),
+  }),
   jobTemplate: s.optional(s.preserve<Record<string, unknown>>("A Job of the group batch.")),
 };
 
@@ -40,12 +38,10 @@ const spec = s.specOf({
   ...common,
   template: s.object("The job to start; exactly one form.", {
     ...templateCommon,
-    imageListPullJobTemplate: s.optional(
-      s.object("An ImageListPullJob.", {
-        metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
-        spec: s.optional(imageListPullJobSpec),
-      }),
-    ),
+    imageListPullJobTemplate: s.optionalObject("An ImageListPullJob.", {
+      metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
+      spec: s.optional(imageListPullJobSpec),
+    }),
   }),
 });
 

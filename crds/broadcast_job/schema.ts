@@ -10,19 +10,15 @@ import type { Decoded } from "../kind_reader.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const broadcastJobSpec = s.specOf({
-  completionPolicy: s.optional(
-    s.object("When the job is done.", {
-      activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job fails.")),
-      ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
-      type: s.optional(s.text("Always (default): the job ends; Never: it goes on with new nodes.")),
-    }),
-  ),
-  failurePolicy: s.optional(
-    s.object("What a failed pod means for the job.", {
-      restartLimit: s.optional(s.int32("Failures until the policy acts.")),
-      type: s.optional(s.text("FailFast (default), Continue or Pause.")),
-    }),
-  ),
+  completionPolicy: s.optionalObject("When the job is done.", {
+    activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job fails.")),
+    ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
+    type: s.optional(s.text("Always (default): the job ends; Never: it goes on with new nodes.")),
+  }),
+  failurePolicy: s.optionalObject("What a failed pod means for the job.", {
+    restartLimit: s.optional(s.int32("Failures until the policy acts.")),
+    type: s.optional(s.text("FailFast (default), Continue or Pause.")),
+  }),
   parallelism: s.optional(s.intOrString("Pods that run at the same time; unlimited by default.")),
   paused: s.optional(s.flag("Create no further pods.")),
   template: s.podTemplate("The pod to run once on each suitable node."),

@@ -52,20 +52,14 @@ const rollout = {
 
 const specV1alpha1 = s.specOf({
   ...common,
-  scaleStrategy: s.optional(
-    s.object("How the number of pods is changed.", {
-      ...scaling,
-      disablePVCReuse: s.optional(
-        s.flag("Delete claims of vanished pods instead of giving them to new pods."),
-      ),
-    }),
-  ),
-  updateStrategy: s.optional(
-    s.object("How pods are brought to a new revision.", {
-      ...rollout,
-      type: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
-    }),
-  ),
+  scaleStrategy: s.optionalObject("How the number of pods is changed.", {
+    ...scaling,
+    disablePVCReuse: s.optional(s.flag("Delete claims of vanished pods instead of giving them to new pods.")),
+  }),
+  updateStrategy: s.optionalObject("How pods are brought to a new revision.", {
+    ...rollout,
+    type: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+  }),
 });
 
 /** `spec.updateStrategy.rollingUpdate` of the storage version. */
@@ -77,13 +71,11 @@ const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
 /** Spec of the storage version; UnitedDeployment embeds it. */
 export const cloneSetSpec = s.specOf({
   ...common,
-  scaleStrategy: s.optional(
-    s.object("How the number of pods is changed.", {
-      ...scaling,
-      enablePVCReuse: s.optional(s.flag("Give claims of vanished pods to new pods.", { default: false })),
-      excludePreparingDelete: s.optional(s.flag("Do not count pods that are held before their deletion.")),
-    }),
-  ),
+  scaleStrategy: s.optionalObject("How the number of pods is changed.", {
+    ...scaling,
+    enablePVCReuse: s.optional(s.flag("Give claims of vanished pods to new pods.", { default: false })),
+    excludePreparingDelete: s.optional(s.flag("Do not count pods that are held before their deletion.")),
+  }),
   updateStrategy: s.optional(updateStrategy(rollingUpdate)),
 });
 

@@ -9,22 +9,18 @@ import { convertContainerRecreateRequest } from "./convert.ts";
 
 const container = s.object("One container to recreate.", {
   name: s.text("Container of the pod."),
-  ports: s.optional(
-    s.objectList("Ports, filled in for the preStop hook.", "One port.", {
-      containerPort: s.int32("Port in the container."),
-      hostIP: s.optional(s.text("Address on the node.")),
-      hostPort: s.optional(s.int32("Port on the node.")),
-      name: s.optional(s.text("Name.")),
-      protocol: s.optional(s.text("TCP, UDP or SCTP.", { default: "TCP" })),
-    }),
-  ),
+  ports: s.optionalObjectList("Ports, filled in for the preStop hook.", "One port.", {
+    containerPort: s.int32("Port in the container."),
+    hostIP: s.optional(s.text("Address on the node.")),
+    hostPort: s.optional(s.int32("Port on the node.")),
+    name: s.optional(s.text("Name.")),
+    protocol: s.optional(s.text("TCP, UDP or SCTP.", { default: "TCP" })),
+  }),
   preStop: s.optional(preStopHook("Hook run before the container is stopped, filled in from the pod.")),
-  statusContext: s.optional(
-    s.object("The container as it was when the request was made.", {
-      containerID: s.text("Container that is to be stopped."),
-      restartCount: s.int32("Its restart count."),
-    }),
-  ),
+  statusContext: s.optionalObject("The container as it was when the request was made.", {
+    containerID: s.text("Container that is to be stopped."),
+    restartCount: s.int32("Its restart count."),
+  }),
 });
 
 const phases = ["Pending", "Recreating", "Succeeded", "Failed", "Completed"] as const;
@@ -38,22 +34,20 @@ function spec(strict: boolean) {
     activeDeadlineSeconds: s.optional(s.int64("Seconds after which the request ends.", rules)),
     containers: s.list("Containers to recreate.", container),
     podName: s.text("Pod in the namespace of the request."),
-    strategy: s.optional(
-      s.object("How containers are recreated.", {
-        failurePolicy: s.optional(strict ? s.choice(failureWords, ["Fail", "Ignore"]) : s.text(failureWords)),
-        forceRecreate: s.optional(s.flag("Recreate containers that restarted since the request, too.")),
-        minStartedSeconds: s.optional(
-          s.int32("Seconds a new container must run to count as recreated.", rules),
-        ),
-        orderedRecreate: s.optional(s.flag("One container after the other.")),
-        terminationGracePeriodSeconds: s.optional(
-          s.int64("Seconds a container has to stop; that of the pod by default.", rules),
-        ),
-        unreadyGracePeriodSeconds: s.optional(
-          s.int64("Seconds the pod is not ready before the first stop.", rules),
-        ),
-      }),
-    ),
+    strategy: s.optionalObject("How containers are recreated.", {
+      failurePolicy: s.optional(strict ? s.choice(failureWords, ["Fail", "Ignore"]) : s.text(failureWords)),
+      forceRecreate: s.optional(s.flag("Recreate containers that restarted since the request, too.")),
+      minStartedSeconds: s.optional(
+        s.int32("Seconds a new container must run to count as recreated.", rules),
+      ),
+      orderedRecreate: s.optional(s.flag("One container after the other.")),
+      terminationGracePeriodSeconds: s.optional(
+        s.int64("Seconds a container has to stop; that of the pod by default.", rules),
+      ),
+      unreadyGracePeriodSeconds: s.optional(
+        s.int64("Seconds the pod is not ready before the first stop.", rules),
+      ),
+    }),
     ttlSecondsAfterFinished: s.optional(
       s.int32("Seconds after which the finished request is deleted.", rules),
     ),
@@ -80,14 +74,12 @@ const status = s.statusOf({
   completionTime: s.optional(s.dateTime("When the request ended.")),
   conditions: s.optional(s.strictConditions()),
   containerRecreateStates: s.optional(states(true)),
-  containerStatusSnapshot: s.optional(
-    s.objectList("Containers as the agent saw them last.", "One container.", {
-      containerID: s.optional(s.text("Container in the runtime.")),
-      name: s.text("Container."),
-      ready: s.flag("Whether it is ready."),
-      restartCount: s.int32("Its restart count."),
-    }),
-  ),
+  containerStatusSnapshot: s.optionalObjectList("Containers as the agent saw them last.", "One container.", {
+    containerID: s.optional(s.text("Container in the runtime.")),
+    name: s.text("Container."),
+    ready: s.flag("Whether it is ready."),
+    restartCount: s.int32("Its restart count."),
+  }),
   message: s.optional(s.text("State in words.")),
   phase: s.choice(phaseWords, phases),
 });

@@ -41,11 +41,9 @@ const specV1alpha1 = s.specOf(common);
 
 const spec = s.specOf({
   ...common,
-  scaleStrategy: s.optional(
-    s.object("How pods are created.", {
-      partitionedScaling: s.optional(s.flag("Create missing pods in portions, as the partition allows.")),
-    }),
-  ),
+  scaleStrategy: s.optionalObject("How pods are created.", {
+    partitionedScaling: s.optional(s.flag("Create missing pods in portions, as the partition allows.")),
+  }),
 });
 
 const statusCommon = {

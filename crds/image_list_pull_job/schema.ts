@@ -17,13 +17,11 @@ const status = s.statusOf({
   completed: s.optional(s.int32("Images whose job ended.")),
   completionTime,
   desired: s.int32("Number of images."),
-  failedImageStatuses: s.optional(
-    s.objectList("Images that could not be pulled everywhere.", "One image.", {
-      imagePullJob: s.optional(s.text("Job that pulled the image.")),
-      message: s.optional(s.text("What went wrong.")),
-      name: s.optional(s.text("Image.")),
-    }),
-  ),
+  failedImageStatuses: s.optionalObjectList("Images that could not be pulled everywhere.", "One image.", {
+    imagePullJob: s.optional(s.text("Job that pulled the image.")),
+    message: s.optional(s.text("What went wrong.")),
+    name: s.optional(s.text("Image.")),
+  }),
   startTime,
   succeeded: s.optional(s.int32("Images that were pulled on all nodes.")),
 });

@@ -10,14 +10,12 @@ const tag = s.object("One tag.", {
   createdAt: s.optional(s.dateTime("When the tag was asked for.")),
   imagePullPolicy: s.optional(s.text("IfNotPresent (default) or Always.")),
   ownerReferences: s.optional(s.list("Jobs that ask for the tag.", objectReference("One job."))),
-  pullPolicy: s.optional(
-    s.object("How the tag is pulled.", {
-      activeDeadlineSeconds: s.optional(s.int64("Seconds after which the task ends.")),
-      backoffLimit: s.optional(s.int32("Attempts until the pull counts as failed.")),
-      timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up.")),
-      ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished task is removed.")),
-    }),
-  ),
+  pullPolicy: s.optionalObject("How the tag is pulled.", {
+    activeDeadlineSeconds: s.optional(s.int64("Seconds after which the task ends.")),
+    backoffLimit: s.optional(s.int32("Attempts until the pull counts as failed.")),
+    timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up.")),
+    ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished task is removed.")),
+  }),
   tag: s.text("Tag or digest."),
   version: s.optional(s.int64("Raised to pull once more.")),
 });
@@ -30,7 +28,7 @@ const secretWithMode = {
 
 function spec<F extends s.TProperties>(fields: F) {
   const image = s.object("One image.", {
-    pullSecrets: s.optional(s.objectList("Secrets with registry credentials.", "One Secret.", fields)),
+    pullSecrets: s.optionalObjectList("Secrets with registry credentials.", "One Secret.", fields),
     sandboxConfig: s.optional(sandboxConfig()),
     tags: s.list("Tags to pull.", tag),
   });
@@ -51,13 +49,11 @@ const tagStatus = s.object("One tag.", {
 const status = s.statusOf({
   desired: s.int32("Number of tasks."),
   failed: s.optional(s.int32("Tasks that failed.")),
-  firstSyncStatus: s.optional(
-    s.object("First look at the node's images after the agent started.", {
-      message: s.optional(s.text("What went wrong.")),
-      status: s.optional(s.text("failed or succeeded.")),
-      syncAt: s.optional(s.dateTime("When it happened.")),
-    }),
-  ),
+  firstSyncStatus: s.optionalObject("First look at the node's images after the agent started.", {
+    message: s.optional(s.text("What went wrong.")),
+    status: s.optional(s.text("failed or succeeded.")),
+    syncAt: s.optional(s.dateTime("When it happened.")),
+  }),
   imageStatuses: s.optional(
     s.map("Tasks by image name.", s.object("One image.", { tags: s.list("Tags.", tagStatus) })),
   ),

@@ -12,36 +12,28 @@ const podIdentity = {
 };
 
 const spec = s.specOf({
-  podProbes: s.optional(
-    s.objectList("Pods of the node.", "One pod.", {
-      ...podIdentity,
-      IP: s.text("Address of the pod."),
-      probes: s.optional(
-        s.objectList("Probes.", "One probe.", {
-          containerName: s.text("Container in which the probe runs."),
-          name: s.text("Name of the marker and of the probe."),
-          probe: probe("What is run."),
-        }),
-      ),
+  podProbes: s.optionalObjectList("Pods of the node.", "One pod.", {
+    ...podIdentity,
+    IP: s.text("Address of the pod."),
+    probes: s.optionalObjectList("Probes.", "One probe.", {
+      containerName: s.text("Container in which the probe runs."),
+      name: s.text("Name of the marker and of the probe."),
+      probe: probe("What is run."),
     }),
-  ),
+  }),
 });
 
 const status = s.statusOf({
-  podProbeStatuses: s.optional(
-    s.objectList("Pods of the node.", "One pod.", {
-      ...podIdentity,
-      probeStates: s.optional(
-        s.objectList("Results.", "One probe.", {
-          lastProbeTime: s.optional(s.dateTime("When the probe ran last.")),
-          lastTransitionTime: s.optional(s.dateTime("When the result changed last.")),
-          message: s.optional(s.text("Output of the probe.")),
-          name: s.text("Name of the marker and of the probe."),
-          state: s.text("Succeeded, Failed or Unknown."),
-        }),
-      ),
+  podProbeStatuses: s.optionalObjectList("Pods of the node.", "One pod.", {
+    ...podIdentity,
+    probeStates: s.optionalObjectList("Results.", "One probe.", {
+      lastProbeTime: s.optional(s.dateTime("When the probe ran last.")),
+      lastTransitionTime: s.optional(s.dateTime("When the result changed last.")),
+      message: s.optional(s.text("Output of the probe.")),
+      name: s.text("Name of the marker and of the probe."),
+      state: s.text("Succeeded, Failed or Unknown."),
     }),
-  ),
+  }),
 });
 
 export type NodePodProbeSpec = s.Static<typeof spec>;

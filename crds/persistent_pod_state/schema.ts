@@ -6,11 +6,9 @@ import { targetReference } from "../fragments.ts";
 import type { KindObject } from "../kind.ts";
 import { convertPersistentPodState } from "./convert.ts";
 
-const annotations = s.optional(
-  s.objectList("Annotations of pods that are recorded.", "One annotation.", {
-    key: s.text("Annotation key."),
-  }),
-);
+const annotations = s.optionalObjectList("Annotations of pods that are recorded.", "One annotation.", {
+  key: s.text("Annotation key."),
+});
 const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
 const keyWords = "Labels of the node whose values are kept.";
 const requiredWords = "Node labels that a recreated pod must find again.";
@@ -21,26 +19,22 @@ const targetRef = targetReference("Workload whose pods are recorded.");
 const specV1alpha1 = s.specOf({
   persistentPodAnnotations: annotations,
   persistentPodStateRetentionPolicy: s.optional(s.text(retentionWords)),
-  preferredPersistentTopology: s.optional(
-    s.objectList(preferredWords, "One preference.", {
-      preference: s.object(preferenceWords, { nodeTopologyKeys: s.strings(keyWords) }),
-      weight: s.int32("1 to 100."),
-    }),
-  ),
-  requiredPersistentTopology: s.optional(s.object(requiredWords, { nodeTopologyKeys: s.strings(keyWords) })),
+  preferredPersistentTopology: s.optionalObjectList(preferredWords, "One preference.", {
+    preference: s.object(preferenceWords, { nodeTopologyKeys: s.strings(keyWords) }),
+    weight: s.int32("1 to 100."),
+  }),
+  requiredPersistentTopology: s.optionalObject(requiredWords, { nodeTopologyKeys: s.strings(keyWords) }),
   targetRef,
 });
 
 const spec = s.specOf({
   persistentPodAnnotations: annotations,
   persistentPodStateRetentionPolicy: s.optional(s.choice(retentionWords, ["WhenScaled", "WhenDeleted"])),
-  preferredPersistentTopology: s.optional(
-    s.objectList(preferredWords, "One preference.", {
-      preference: s.object(preferenceWords, { keys: s.strings(keyWords) }),
-      weight: s.int32("1 to 100.", { minimum: 0 }),
-    }),
-  ),
-  requiredPersistentTopology: s.optional(s.object(requiredWords, { keys: s.strings(keyWords) })),
+  preferredPersistentTopology: s.optionalObjectList(preferredWords, "One preference.", {
+    preference: s.object(preferenceWords, { keys: s.strings(keyWords) }),
+    weight: s.int32("1 to 100.", { minimum: 0 }),
+  }),
+  requiredPersistentTopology: s.optionalObject(requiredWords, { keys: s.strings(keyWords) }),
   targetRef,
 });
 

@@ -11,13 +11,11 @@ const common = {
   maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable at the same time.")),
   minAvailable: s.optional(s.intOrString("Pods that must stay available.")),
   selector: s.optional(s.labelSelector("Pods that are protected; or targetRef.")),
-  targetRef: s.optional(
-    s.object("Workload whose pods are protected; or selector.", {
-      apiVersion: s.optional(s.text("API version of the workload.")),
-      kind: s.optional(s.text("Kind of the workload.")),
-      name: s.optional(s.text("Name of the workload.")),
-    }),
-  ),
+  targetRef: s.optionalObject("Workload whose pods are protected; or selector.", {
+    apiVersion: s.optional(s.text("API version of the workload.")),
+    kind: s.optional(s.text("Kind of the workload.")),
+    name: s.optional(s.text("Name of the workload.")),
+  }),
 };
 
 const specV1alpha1 = s.specOf(common);

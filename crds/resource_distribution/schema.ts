@@ -9,9 +9,7 @@ import { convertResourceDistribution } from "./convert.ts";
 
 function namespaceList(description: string) {
   return s.object(description, {
-    list: s.optional(
-      s.objectList("Namespaces.", "One namespace.", { name: s.optional(s.text("Namespace.")) }),
-    ),
+    list: s.optionalObjectList("Namespaces.", "One namespace.", { name: s.optional(s.text("Namespace.")) }),
   });
 }
 

@@ -24,43 +24,35 @@ const transferEnv = s.object("Variables of one container.", {
   envName: s.optional(s.text("Variable to copy.")),
   envNames: s.optional(s.strings("Further variables to copy.")),
   sourceContainerName: s.optional(s.text("Container of the pod to copy from.")),
-  sourceContainerNameFrom: s.optional(
-    s.object("Where the container's name is found.", {
-      fieldRef: s.optional(
-        s.object(
-          "Field of the pod that holds the name.",
-          {
-            apiVersion: s.optional(s.text("Version of the pod's schema.")),
-            fieldPath: s.text("Label or annotation of the pod."),
-          },
-          { atomic: true },
-        ),
-      ),
-    }),
-  ),
+  sourceContainerNameFrom: s.optionalObject("Where the container's name is found.", {
+    fieldRef: s.optionalObject(
+      "Field of the pod that holds the name.",
+      {
+        apiVersion: s.optional(s.text("Version of the pod's schema.")),
+        fieldPath: s.text("Label or annotation of the pod."),
+      },
+      { atomic: true },
+    ),
+  }),
 });
 
 const sidecar = s.container("One sidecar.", {
   podInjectPolicy: s.optional(s.text("BeforeAppContainer or AfterAppContainer.")),
-  resourcesPolicy: s.optional(
-    s.object("Resources in relation to those of the pod's other containers.", {
-      resourcesExpr: s.object("Expressions that give the sidecar's resources.", {
-        limits: s.optional(expressions("Limits.")),
-        requests: s.optional(expressions("Requests.")),
-      }),
-      targetContainersMode: s.choice("How the resources of several containers are combined.", ["sum", "max"]),
-      targetContainersNameRegex: s.optional(s.text("Containers that count, by name.", { default: ".*" })),
+  resourcesPolicy: s.optionalObject("Resources in relation to those of the pod's other containers.", {
+    resourcesExpr: s.object("Expressions that give the sidecar's resources.", {
+      limits: s.optional(expressions("Limits.")),
+      requests: s.optional(expressions("Requests.")),
     }),
-  ),
+    targetContainersMode: s.choice("How the resources of several containers are combined.", ["sum", "max"]),
+    targetContainersNameRegex: s.optional(s.text("Containers that count, by name.", { default: ".*" })),
+  }),
   shareVolumeDevicePolicy: s.optional(sharePolicy("Whether the pod's volume devices are shared.")),
   shareVolumePolicy: s.optional(sharePolicy("Whether the pod's volume mounts are shared.")),
   transferEnv: s.optional(s.list("Variables copied from the pod's containers.", transferEnv)),
-  upgradeStrategy: s.optional(
-    s.object("How the sidecar is updated.", {
-      hotUpgradeEmptyImage: s.optional(s.text("Image of the idle one of the two containers.")),
-      upgradeType: s.optional(s.text("ColdUpgrade (default) or HotUpgrade.")),
-    }),
-  ),
+  upgradeStrategy: s.optionalObject("How the sidecar is updated.", {
+    hotUpgradeEmptyImage: s.optional(s.text("Image of the idle one of the two containers.")),
+    upgradeType: s.optional(s.text("ColdUpgrade (default) or HotUpgrade.")),
+  }),
 });
 
 const common = {
@@ -72,44 +64,34 @@ const common = {
     ),
   ),
   initContainers: s.optional(s.list("Init containers to add.", sidecar)),
-  injectionStrategy: s.optional(
-    s.object("How new pods are treated.", {
-      paused: s.optional(s.flag("Leave new pods alone.")),
-      revision: s.optional(
-        s.object("Revision that new pods get.", {
-          customVersion: s.optional(s.text("Revision by its version label.")),
-          policy: s.optional(
-            s.choice("Whether all new pods get the revision.", ["Always", "Partial"], {
-              default: "Always",
-            }),
-          ),
-          revisionName: s.optional(s.text("Revision by name.")),
+  injectionStrategy: s.optionalObject("How new pods are treated.", {
+    paused: s.optional(s.flag("Leave new pods alone.")),
+    revision: s.optionalObject("Revision that new pods get.", {
+      customVersion: s.optional(s.text("Revision by its version label.")),
+      policy: s.optional(
+        s.choice("Whether all new pods get the revision.", ["Always", "Partial"], {
+          default: "Always",
         }),
       ),
+      revisionName: s.optional(s.text("Revision by name.")),
     }),
-  ),
+  }),
   namespaceSelector: s.optional(s.labelSelector("Namespaces of the pods; all by default.")),
-  patchPodMetadata: s.optional(
-    s.objectList("Annotations added to the pod.", "One patch.", {
-      annotations: s.optional(s.stringMap("Annotations.")),
-      patchPolicy: s.optional(s.text("Retain (default), Overwrite or MergePatchJson.")),
-    }),
-  ),
+  patchPodMetadata: s.optionalObjectList("Annotations added to the pod.", "One patch.", {
+    annotations: s.optional(s.stringMap("Annotations.")),
+    patchPolicy: s.optional(s.text("Retain (default), Overwrite or MergePatchJson.")),
+  }),
   revisionHistoryLimit: s.optional(s.int32("Revisions that are kept; 10 by default.")),
   selector: s.optional(s.labelSelector("Pods that get the sidecars.")),
-  updateStrategy: s.optional(
-    s.object("How running pods are brought to a new revision.", {
-      maxUnavailable: s.optional(
-        s.intOrString("Pods that may be unavailable during an update; 1 by default."),
-      ),
-      partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
-      paused: s.optional(s.flag("Hold the update.")),
-      priorityStrategy: s.optional(priorityStrategy()),
-      scatterStrategy: s.optional(scatterStrategy()),
-      selector: s.optional(s.labelSelector("Pods that are updated; all by default.")),
-      type: s.optional(s.text("RollingUpdate (default) or NotUpdate.")),
-    }),
-  ),
+  updateStrategy: s.optionalObject("How running pods are brought to a new revision.", {
+    maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 1 by default.")),
+    partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
+    paused: s.optional(s.flag("Hold the update.")),
+    priorityStrategy: s.optional(priorityStrategy()),
+    scatterStrategy: s.optional(scatterStrategy()),
+    selector: s.optional(s.labelSelector("Pods that are updated; all by default.")),
+    type: s.optional(s.text("RollingUpdate (default) or NotUpdate.")),
+  }),
   volumes: s.optional(s.preserve<Volume[]>("Volumes that the sidecars mount.")),
 };
 

@@ -26,11 +26,9 @@ const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
   partition: s.optional(s.int32("Number of pods that stay at the old revision; 0 by default.")),
   paused: s.optional(s.flag("Hold the update; scaling goes on.")),
   podUpdatePolicy: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
-  unorderedUpdate: s.optional(
-    s.object("Update by priority instead of by ordinal.", {
-      priorityStrategy: s.optional(priorityStrategy()),
-    }),
-  ),
+  unorderedUpdate: s.optionalObject("Update by priority instead of by ordinal.", {
+    priorityStrategy: s.optional(priorityStrategy()),
+  }),
 });
 
 const common = {
@@ -50,30 +48,24 @@ const specV1alpha1 = s.specOf(common);
 export const statefulSetSpec = s.specOf({
   ...common,
   lifecycle: s.optional(lifecycle()),
-  ordinals: s.optional(
-    s.object("Numbering of the pods.", { start: s.optional(s.int32("First ordinal; 0 by default.")) }),
-  ),
-  persistentVolumeClaimRetentionPolicy: s.optional(
-    s.object("What becomes of the claims.", {
-      whenDeleted: s.optional(s.text("Retain (default) or Delete the claims with the set.")),
-      whenScaled: s.optional(s.text("Retain (default) or Delete the claims of pods that are scaled in.")),
-    }),
-  ),
+  ordinals: s.optionalObject("Numbering of the pods.", {
+    start: s.optional(s.int32("First ordinal; 0 by default.")),
+  }),
+  persistentVolumeClaimRetentionPolicy: s.optionalObject("What becomes of the claims.", {
+    whenDeleted: s.optional(s.text("Retain (default) or Delete the claims with the set.")),
+    whenScaled: s.optional(s.text("Retain (default) or Delete the claims of pods that are scaled in.")),
+  }),
   reserveOrdinals: s.optional(
     s.list("Ordinals that are left out.", s.intOrString("A number, or a closed range such as 3-5.")),
   ),
-  scaleStrategy: s.optional(
-    s.object("How the number of pods is changed.", {
-      maxUnavailable: s.optional(
-        s.intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
-      ),
-    }),
-  ),
-  volumeClaimUpdateStrategy: s.optional(
-    s.object("When changed claim templates reach claims.", {
-      type: s.optional(s.text("OnPodRollingUpdate or OnDelete.")),
-    }),
-  ),
+  scaleStrategy: s.optionalObject("How the number of pods is changed.", {
+    maxUnavailable: s.optional(
+      s.intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
+    ),
+  }),
+  volumeClaimUpdateStrategy: s.optionalObject("When changed claim templates reach claims.", {
+    type: s.optional(s.text("OnPodRollingUpdate or OnDelete.")),
+  }),
 });
 
 const statusCommon = {
@@ -96,13 +88,11 @@ const status = s.statusOf({
   ...statusCommon,
   updatedAvailableReplicas: s.optional(s.int32("Available pods at the update revision.")),
   updatedReadyReplicas: s.optional(s.int32("Ready pods at the update revision.")),
-  volumeClaims: s.optional(
-    s.objectList("How far claims match their templates.", "One claim template.", {
-      compatibleReadyReplicas: s.int32("Claims that match the template and have their size."),
-      compatibleReplicas: s.int32("Claims that match the template."),
-      volumeClaimName: s.text("Name of the claim template."),
-    }),
-  ),
+  volumeClaims: s.optionalObjectList("How far claims match their templates.", "One claim template.", {
+    compatibleReadyReplicas: s.int32("Claims that match the template and have their size."),
+    compatibleReplicas: s.int32("Claims that match the template."),
+    volumeClaimName: s.text("Name of the claim template."),
+  }),
 });
 
 export type StatefulSetSpec = s.Static<typeof statefulSetSpec>;

@@ -36,46 +36,35 @@ const spec = s.specOf({
   replicas: s.optional(s.int32("Wanted number of pods over all subsets; 1 by default.")),
   revisionHistoryLimit: s.optional(s.int32("Revisions that are kept; 10 by default.")),
   selector: s.labelSelector("Labels that the template carries and that find the pods."),
-  template: s.optional(
-    s.object("The workload to create for each subset; exactly one form.", {
-      advancedStatefulSetTemplate: s.optional(
-        s.object("An Advanced StatefulSet.", { metadata, spec: statefulSetSpec }),
-      ),
-      cloneSetTemplate: s.optional(s.object("A CloneSet.", { metadata, spec: cloneSetSpec })),
-      deploymentTemplate: s.optional(s.object("A Deployment.", { metadata, spec: nativeSpec })),
-      statefulSetTemplate: s.optional(
-        s.object("A StatefulSet of the group apps.", { metadata, spec: nativeSpec }),
-      ),
+  template: s.optionalObject("The workload to create for each subset; exactly one form.", {
+    advancedStatefulSetTemplate: s.optionalObject("An Advanced StatefulSet.", {
+      metadata,
+      spec: statefulSetSpec,
     }),
-  ),
-  topology: s.optional(
-    s.object("Where the pods run.", {
-      scheduleStrategy: s.optional(
-        subsetScheduleStrategy({
-          rescheduleCriticalSeconds: s.optional(
-            s.int32("Seconds until a pending pod counts as unschedulable; 30 by default."),
-          ),
-          reserveUnschedulablePods: s.optional(
-            s.flag("Keep unschedulable pods where they are and add others elsewhere."),
-          ),
-          unschedulableDuration: s.optional(s.int32("Seconds a subset stays closed; 300 by default.")),
-        }),
-      ),
-      subsets: s.optional(s.list("Subsets in order of preference.", subset)),
+    cloneSetTemplate: s.optionalObject("A CloneSet.", { metadata, spec: cloneSetSpec }),
+    deploymentTemplate: s.optionalObject("A Deployment.", { metadata, spec: nativeSpec }),
+    statefulSetTemplate: s.optionalObject("A StatefulSet of the group apps.", { metadata, spec: nativeSpec }),
+  }),
+  topology: s.optionalObject("Where the pods run.", {
+    scheduleStrategy: s.optional(
+      subsetScheduleStrategy({
+        rescheduleCriticalSeconds: s.optional(
+          s.int32("Seconds until a pending pod counts as unschedulable; 30 by default."),
+        ),
+        reserveUnschedulablePods: s.optional(
+          s.flag("Keep unschedulable pods where they are and add others elsewhere."),
+        ),
+        unschedulableDuration: s.optional(s.int32("Seconds a subset stays closed; 300 by default.")),
+      }),
+    ),
+    subsets: s.optional(s.list("Subsets in order of preference.", subset)),
+  }),
+  updateStrategy: s.optionalObject("How subsets are brought to a new revision.", {
+    manualUpdate: s.optionalObject("Settings of the type Manual.", {
+      partitions: s.optional(s.map("Partitions by subset.", s.int32("Pods that stay at the old revision."))),
     }),
-  ),
-  updateStrategy: s.optional(
-    s.object("How subsets are brought to a new revision.", {
-      manualUpdate: s.optional(
-        s.object("Settings of the type Manual.", {
-          partitions: s.optional(
-            s.map("Partitions by subset.", s.int32("Pods that stay at the old revision.")),
-          ),
-        }),
-      ),
-      type: s.optional(s.choice("Manual (default).", ["Manual", ""])),
-    }),
-  ),
+    type: s.optional(s.choice("Manual (default).", ["Manual", ""])),
+  }),
 });
 
 const looseCondition = s.object("One condition.", {
@@ -95,16 +84,14 @@ const statusCommon = {
   readyReplicas: s.optional(s.int32("Pods that are ready.")),
   replicas: s.int32("Pods that exist."),
   reservedPods: s.optional(s.int32("Pods that are kept although unschedulable.")),
-  subsetStatuses: s.optional(
-    s.objectList("Subsets.", "One subset.", {
-      conditions: s.optional(s.conditions({})),
-      name: s.optional(s.text("Subset.")),
-      partition: s.optional(s.int32("Pods that stay at the old revision.")),
-      readyReplicas: s.optional(s.int32("Pods that are ready.")),
-      replicas: s.optional(s.int32("Pods the subset should have.")),
-      reservedPods: s.optional(s.int32("Pods that are kept although unschedulable.")),
-    }),
-  ),
+  subsetStatuses: s.optionalObjectList("Subsets.", "One subset.", {
+    conditions: s.optional(s.conditions({})),
+    name: s.optional(s.text("Subset.")),
+    partition: s.optional(s.int32("Pods that stay at the old revision.")),
+    readyReplicas: s.optional(s.int32("Pods that are ready.")),
+    replicas: s.optional(s.int32("Pods the subset should have.")),
+    reservedPods: s.optional(s.int32("Pods that are kept although unschedulable.")),
+  }),
   updatedReadyReplicas: s.optional(s.int32("Ready pods at the updated revision.")),
   updatedReplicas: s.int32("Pods at the updated revision."),
 };
@@ -112,14 +99,12 @@ const statusCommon = {
 const statusV1alpha1 = s.statusOf({
   ...statusCommon,
   subsetReplicas: s.optional(s.map("Pods by subset.", s.int32("Pods the subset should have."))),
-  updateStatus: s.optional(
-    s.object("How far the update is.", {
-      currentPartitions: s.optional(
-        s.map("Partitions by subset.", s.int32("Pods that stay at the old revision.")),
-      ),
-      updatedRevision: s.optional(s.text("Revision of the present template.")),
-    }),
-  ),
+  updateStatus: s.optionalObject("How far the update is.", {
+    currentPartitions: s.optional(
+      s.map("Partitions by subset.", s.int32("Pods that stay at the old revision.")),
+    ),
+    updatedRevision: s.optional(s.text("Revision of the present template.")),
+  }),
 });
 
 const status = s.statusOf({

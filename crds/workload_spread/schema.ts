@@ -48,12 +48,10 @@ const common = {
       ),
     }),
   ),
-  targetFilter: s.optional(
-    s.object("Part of the workload that is meant.", {
-      replicasPathList: s.optional(s.strings("Paths of the numbers that add up to the workload's size.")),
-      selector: s.optional(s.labelSelector("Pods of the workload that are spread.")),
-    }),
-  ),
+  targetFilter: s.optionalObject("Part of the workload that is meant.", {
+    replicasPathList: s.optional(s.strings("Paths of the numbers that add up to the workload's size.")),
+    selector: s.optional(s.labelSelector("Pods of the workload that are spread.")),
+  }),
   targetRef: targetReference("Workload whose pods are spread."),
 };
 
