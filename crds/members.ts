@@ -27,6 +27,12 @@ export function member(object: JsonObject, key: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+/** A member that is a text; the empty one where there is none. */
+export function textMember(object: JsonObject, key: string): string {
+  const value = own(object, key);
+  return typeof value === "string" ? value : "";
+}
+
 export function metadataMap(object: JsonObject, key: "labels" | "annotations"): JsonObject {
   return member(member(object, "metadata"), key);
 }

@@ -1,13 +1,17 @@
-/** Pod templates and claim templates of workloads: their defaults, and when these are written. */
+/** Pod templates and claim templates of workloads: their defaults, when these are written, and what is refused of them. */
 import {
   defaultPodTemplate,
   ensureObject,
+  type FieldError,
+  forbidden,
   isJsonObject,
   type JsonObject,
   jsonEqual,
+  notSupported,
   own,
+  validatePodTemplate,
 } from "../kube/core/index.ts";
-import { type Defaulting, fill, type TemplateDefaulting } from "./fill.ts";
+import { type Defaulting, fill, isSet, type TemplateDefaulting } from "./fill.ts";
 
 /** A copy of the template with the defaults of the pod API, but with pull policy Always where none is given. */
 export function withPodDefaults(
@@ -15,6 +19,50 @@ export function withPodDefaults(
   { hostNetworkPorts }: Pick<TemplateDefaulting, "hostNetworkPorts">,
 ): JsonObject {
   return defaultPodTemplate(template, { imagePullPolicy: "Always", hostNetworkPorts });
+}
+
+/**
+ * What the API server would refuse in the pods of a template of a job. With gate TemplateNoDefaults templates are stored as they
+ * were written: what is absent there is what the server fills in, not a mistake.
+ */
+export function jobTemplateErrors(template: JsonObject, path: string): FieldError[] {
+  return validatePodTemplate(withPodDefaults(template, { hostNetworkPorts: false }), path);
+}
+
+/** What pods that are to run for good must not say. `kind` is in the API's words; paths in `known` are not named again. */
+export function lastingPodErrors(
+  pod: JsonObject,
+  path: string,
+  kind: string,
+  known: readonly FieldError[] = [],
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const { restartPolicy } = pod;
+  const restartPath = `${path}.restartPolicy`;
+  if (restartPolicy && restartPolicy !== "Always" && !known.some((error) => error.path === restartPath))
+    errors.push(notSupported(restartPath, restartPolicy, ["Always"]));
+  if (isSet(pod, "activeDeadlineSeconds"))
+    errors.push(
+      forbidden(`${path}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`),
+    );
+  return errors;
+}
+
+/**
+ * What the API server would refuse in the parts of a pod spec that the object at `path` holds. `members`: its member for each
+ * place in the pod spec.
+ */
+export function podPartErrors(
+  spec: JsonObject,
+  path: string,
+  members: Readonly<Record<string, string>>,
+): FieldError[] {
+  return validatePodTemplate({ spec }, "").flatMap((error) => {
+    // The root's members are written as `.spec` where the template itself has no path.
+    const found = error.path.replace(/^\.?spec\./, "");
+    const [place, member] = Object.entries(members).find(([prefix]) => found.startsWith(prefix)) ?? [];
+    return place === undefined ? [] : [{ ...error, path: `${path}.${member}${found.slice(place.length)}` }];
+  });
 }
 
 /** Fills in the pod template of `holder`, where it has one; nothing with gate TemplateNoDefaults. */

@@ -6,12 +6,29 @@ import {
   type IntOrString,
   invalid,
   type LabelSelector,
+  ParseError,
   patternMessage,
   required,
   scaledValueOfFraction,
   validateSelector,
 } from "../kube/core/index.ts";
 import type { PodTemplate } from "./pod_template.ts";
+
+/** Whether a member was written: null counts as absent. */
+export function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
+}
+
+/** Why a text cannot be read, as ParseError says it; undefined where it can. */
+export function parseProblem(parse: () => unknown): string | undefined {
+  try {
+    parse();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ParseError) return error.message;
+    throw error;
+  }
+}
 
 export function nonNegative(path: string, value: number | undefined | null): FieldError[] {
   return typeof value === "number" && value < 0

@@ -10,7 +10,7 @@ import {
 } from "../../kube/core/index.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
-import { jobTemplateErrors } from "../job_template.ts";
+import { jobTemplateErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { nonNegative } from "../rules.ts";
 import { parseSchedule, zoneComplaint } from "./schedule.ts";

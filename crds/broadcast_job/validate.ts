@@ -2,7 +2,7 @@
 
 import { type FieldError, invalid, isJsonObject, required, scaledValue } from "../../kube/core/index.ts";
 import { jobNameErrors } from "../job_name.ts";
-import { jobTemplateErrors } from "../job_template.ts";
+import { jobTemplateErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { nonNegative } from "../rules.ts";
 import type { BroadcastJobSpec, DecodedBroadcastJob } from "./schema.ts";

@@ -4,11 +4,10 @@ import {
   forbidden,
   isJsonObject,
   type JsonObject,
-  notSupported,
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
-import { withPodDefaults } from "../pod_templates.ts";
+import { lastingPodErrors, withPodDefaults } from "../pod_templates.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1 } from "./schema.ts";
 
 /** The template as the API server would check it for a pod, and what this kind adds. */
@@ -25,21 +24,7 @@ export function validateTemplate(
   const errors = validatePodTemplate(whole, path, { claimTemplates });
   const pod: unknown = template.spec;
   if (!isJsonObject(pod)) return errors;
-  const { restartPolicy, activeDeadlineSeconds } = pod;
-  if (
-    restartPolicy !== undefined &&
-    restartPolicy !== null &&
-    restartPolicy !== "" &&
-    restartPolicy !== "Always"
-  ) {
-    if (!errors.some((error) => error.path === `${path}.spec.restartPolicy`)) {
-      errors.push(notSupported(`${path}.spec.restartPolicy`, restartPolicy, ["Always"]));
-    }
-  }
-  if (activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== null) {
-    const words = "activeDeadlineSeconds in cloneset is not Supported";
-    errors.push(forbidden(`${path}.spec.activeDeadlineSeconds`, words));
-  }
+  errors.push(...lastingPodErrors(pod, `${path}.spec`, "cloneset", errors));
   if (!options.allowPrivileged) errors.push(...privilegedErrors(pod, `${path}.spec`));
   return errors;
 }

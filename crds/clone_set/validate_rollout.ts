@@ -1,5 +1,6 @@
 /** What admission refuses in the update strategy. Spec: cloneset 6. */
-import { type FieldError, type IntOrString, invalid, isPercentage } from "../../kube/core/index.ts";
+import { type FieldError, type IntOrString, invalid } from "../../kube/core/index.ts";
+import { parallelismComplaint } from "../image_pull_settings.ts";
 import { amount, amountErrors, nonNegative } from "../rules.ts";
 import { podUpdatePolicies } from "./names.ts";
 import type { CloneSetRollingUpdate, DecodedCloneSet } from "./schema.ts";
@@ -94,15 +95,8 @@ function validatePreDownload(path: string, { inPlaceUpdateStrategy }: Rollout): 
 }
 
 function parallelismErrors(path: string, value: IntOrString | undefined | null): FieldError[] {
-  if (value === undefined || value === null) return [];
-  const name = "imagePreDownloadParallelism";
-  if (isPercentage(value)) return [invalid(path, value, `${name} does not support percentage value`)];
-  const number = typeof value === "number" ? value : /^[+-]?\d+$/.test(value) ? Number(value) : undefined;
-  if (number === undefined) {
-    const syntax = `strconv.Atoi: parsing ${JSON.stringify(value)}: invalid syntax`;
-    return [invalid(path, value, `${name} must be a valid integer: ${syntax}`)];
-  }
-  return number < 0 ? [invalid(path, value, `${name} must be non-negative`)] : [];
+  const complaint = parallelismComplaint("imagePreDownloadParallelism", value);
+  return complaint === undefined ? [] : [invalid(path, value, complaint)];
 }
 
 function validateGrace(path: string, { inPlaceUpdateStrategy }: Rollout): FieldError[] {

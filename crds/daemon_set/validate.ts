@@ -14,6 +14,7 @@ import {
   validatePodTemplate,
   validateSelector,
 } from "../../kube/core/index.ts";
+import { lastingPodErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { nonNegative, termCount } from "../rules.ts";
 import type { DaemonSetSpec, DecodedDaemonSet } from "./schema.ts";
@@ -92,23 +93,7 @@ function validateTemplate({ template }: Spec, options: DaemonSetValidation): Fie
     hostNetworkPorts: options.hostNetworkPorts,
   });
   const errors = validatePodTemplate(defaulted, path, { claimTemplates: [] });
-  const { restartPolicy, activeDeadlineSeconds } = template.spec ?? {};
-  if (
-    restartPolicy !== undefined &&
-    restartPolicy !== null &&
-    restartPolicy !== "" &&
-    restartPolicy !== "Always"
-  ) {
-    const restartPath = `${path}.spec.restartPolicy`;
-    if (!errors.some((error) => error.path === restartPath)) {
-      errors.push(notSupported(restartPath, restartPolicy, ["Always"]));
-    }
-  }
-  if (activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== null) {
-    const words = "activeDeadlineSeconds in DaemonSet is not Supported";
-    errors.push(forbidden(`${path}.spec.activeDeadlineSeconds`, words));
-  }
-  return errors;
+  return [...errors, ...lastingPodErrors(template.spec ?? {}, `${path}.spec`, "DaemonSet", errors)];
 }
 
 function validateStrategy({ updateStrategy }: Spec): FieldError[] {

@@ -15,6 +15,7 @@ import {
   validateTypes,
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
+import { textMember } from "../members.ts";
 import { ratcheted } from "../ratchet.ts";
 import type { EphemeralJob } from "./schema.ts";
 
@@ -36,7 +37,7 @@ function validateContainers(value: unknown): FieldError[] {
     const at = `${path}[${index}]`;
     if (!isJsonObject(container)) return [invalid(at, container, "must be an object")];
     const errors = validateContainer(container, at);
-    const name = textAt(container, "name");
+    const name = textMember(container, "name");
     if (name !== "" && names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
     return errors;
@@ -69,12 +70,12 @@ function validateContainer(container: JsonObject, path: string): FieldError[] {
   const { targetContainerName: _, ...common } = container;
   const mistyped = validateTypes(common, "Container", path);
   if (mistyped.length > 0) return mistyped;
-  const name = textAt(container, "name");
+  const name = textMember(container, "name");
   const errors =
     name === ""
       ? [required(`${path}.name`)]
       : dnsLabelErrors(name).map((message) => invalid(`${path}.name`, name, message));
-  if (textAt(container, "image") === "") errors.push(required(`${path}.image`));
+  if (textMember(container, "image") === "") errors.push(required(`${path}.image`));
   // Nothing fills these in: the API server's defaults reach only pods.
   errors.push(
     ...choice(container, path, "terminationMessagePolicy", ["FallbackToLogsOnError", "File"]),
@@ -86,7 +87,7 @@ function validateContainer(container: JsonObject, path: string): FieldError[] {
   const mounts = own(container, "volumeMounts");
   for (const [index, mount] of (Array.isArray(mounts) ? mounts : []).entries()) {
     for (const key of ["subPath", "subPathExpr"]) {
-      if (isJsonObject(mount) && textAt(mount, key) !== "")
+      if (isJsonObject(mount) && textMember(mount, key) !== "")
         errors.push(forbidden(`${path}.volumeMounts[${index}].${key}`, notHere));
     }
   }
@@ -94,7 +95,7 @@ function validateContainer(container: JsonObject, path: string): FieldError[] {
 }
 
 function choice(container: JsonObject, path: string, key: string, values: readonly string[]): FieldError[] {
-  const value = textAt(container, key);
+  const value = textMember(container, key);
   if (values.includes(value)) return [];
   return [value === "" ? required(`${path}.${key}`) : notSupported(`${path}.${key}`, value, values)];
 }
@@ -102,9 +103,4 @@ function choice(container: JsonObject, path: string, key: string, values: readon
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;
-}
-
-function textAt(object: JsonObject, key: string): string {
-  const value = own(object, key);
-  return typeof value === "string" ? value : "";
 }

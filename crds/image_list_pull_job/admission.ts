@@ -1,9 +1,8 @@
 /** Defaults and refusals of ImageListPullJobs; both versions are alike. Spec: images L2. */
-import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
+import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.ts";
 import {
   defaultPullSettings,
   imageComplaints,
-  member,
   nodesComplaints,
   pullComplaints,
 } from "../image_pull_settings.ts";
@@ -15,7 +14,7 @@ const mostImages = 255;
 /** A copy of the object with every default filled in. The image pull policy is left to the jobs that are made. */
 export function defaultImageListPullJob(object: JsonObject): JsonObject {
   const result = cloneJson(object);
-  defaultPullSettings(member(result, "spec"));
+  defaultPullSettings(ensureObject(result, "spec"));
   return result;
 }
 

@@ -1,9 +1,9 @@
 /** Defaults and refusals of ImagePullJobs; both versions are alike. Spec: images P2, P4.19, P5. */
-import { cloneJson, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
+import { cloneJson, ensureObject, type JsonObject, jsonEqual } from "../../kube/core/index.ts";
+import { fill } from "../fill.ts";
 import {
   defaultPullSettings,
   imageComplaints,
-  member,
   nodesComplaints,
   pullComplaints,
 } from "../image_pull_settings.ts";
@@ -16,11 +16,11 @@ export const pullJobFinalizer = "apps.kruise.io/deletion-protection";
 /** A copy of the object with every default filled in. A new object also gets the finalizer. */
 export function defaultImagePullJob(object: JsonObject, isNew: boolean): JsonObject {
   const result = cloneJson(object);
-  const spec = member(result, "spec");
+  const spec = ensureObject(result, "spec");
   defaultPullSettings(spec);
-  if ((own(spec, "imagePullPolicy") ?? "") === "") spec["imagePullPolicy"] = "IfNotPresent";
+  fill(spec, "imagePullPolicy", "IfNotPresent");
   if (isNew) {
-    const metadata = member(result, "metadata");
+    const metadata = ensureObject(result, "metadata");
     const finalizers = metadata["finalizers"];
     const present: unknown[] = Array.isArray(finalizers) ? finalizers : [];
     if (!present.includes(pullJobFinalizer)) metadata["finalizers"] = [...present, pullJobFinalizer];

@@ -21,7 +21,7 @@ function errorsOf(
 ): FieldError[] {
   const errors: FieldError[] = [];
   const { spec } = next;
-  const target = targetOf(spec?.targetRef);
+  const target = targetReferenceOf(spec?.targetRef);
   const path = "spec.targetRef";
   if (target.apiVersion === "" || target.kind === "" || target.name === "") {
     errors.push(invalid(path, target, "empty targetRef is not valid for PersistentPodState."));
@@ -34,7 +34,7 @@ function errorsOf(
     const words = "TopologyConstraint and TopologyPreference cannot be empty at the same time";
     errors.push(invalid("spec", spec ?? {}, words));
   }
-  if (old !== undefined && !jsonEqual(targetOf(old.spec?.targetRef), target)) {
+  if (old !== undefined && !jsonEqual(targetReferenceOf(old.spec?.targetRef), target)) {
     errors.push(forbidden(path, "targetRef is immutable"));
   }
   return [...errors, ...conflicts(next, target, others)];
@@ -47,7 +47,7 @@ function conflicts(
 ): FieldError[] {
   const rival = others.find(
     ({ metadata, spec }) =>
-      metadata.name !== next.metadata.name && sameTarget(targetOf(spec.targetRef), target),
+      metadata.name !== next.metadata.name && sameTarget(targetReferenceOf(spec.targetRef), target),
   );
   if (rival === undefined) return [];
   const words = `targetRef is in conflict with other PersistentPodState ${rival.metadata.name ?? ""}`;
@@ -69,7 +69,7 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
-function targetOf(reference: Partial<TargetReference> | undefined | null): TargetReference {
+export function targetReferenceOf(reference: Partial<TargetReference> | undefined | null): TargetReference {
   const { apiVersion = "", kind = "", name = "" } = reference ?? {};
   return { apiVersion, kind, name };
 }

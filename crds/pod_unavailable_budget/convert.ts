@@ -2,11 +2,10 @@
 import { goQuote, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import { SchemaError } from "../errors.ts";
 import { type Conversion, conversionOf, member, metadataMap, within, withMetadataMap } from "../members.ts";
-import { protectOperationsAnnotation, protectTotalReplicasAnnotation } from "./names.ts";
+import { protectedOperations, protectOperationsAnnotation, protectTotalReplicasAnnotation } from "./names.ts";
 
 /** Keeps the field that v1alpha1 has no name for from being lost when such a client writes the object back. */
 const ignoredPodSelectorAnnotation = "refit.dev/pub-ignored-pod-selector";
-const operations = ["DELETE", "UPDATE", "EVICT", "RESIZE"];
 
 export const convertPodUnavailableBudget: Conversion = conversionOf("policy.kruise.io", {
   toV1beta1(object) {
@@ -54,7 +53,7 @@ function protectOperations(text: unknown): JsonObject {
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");
-  const unknown = items.find((item) => !operations.includes(item));
+  const unknown = items.find((item) => !protectedOperations.includes(item));
   if (unknown !== undefined) {
     const message = `invalid ${protectOperationsAnnotation} value ${goQuote(unknown)}`;
     throw new SchemaError("NoConversion", message);

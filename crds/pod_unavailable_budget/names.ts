@@ -15,6 +15,9 @@ export function hasUnavailableLabel(labels: Labels): boolean {
   return Object.keys(labels).some((key) => key.startsWith(unavailableLabelPrefix));
 }
 
+/** What `protectOperations` may name. */
+export const protectedOperations: readonly string[] = ["DELETE", "UPDATE", "EVICT", "RESIZE"];
+
 /** In v1alpha1, what v1beta1 has fields for. */
 export const protectOperationsAnnotation = "kruise.io/pub-protect-operations";
 export const protectTotalReplicasAnnotation = "pub.kruise.io/protect-total-replicas";

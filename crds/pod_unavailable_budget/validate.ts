@@ -10,16 +10,14 @@ import {
   required,
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
-import { sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
+import { sameTarget, targetReferenceOf } from "../persistent_pod_state/validate.ts";
 import { ratcheted } from "../ratchet.ts";
-import { portionErrors, selectorErrors } from "../rules.ts";
-import { protectTotalReplicasAnnotation } from "./names.ts";
+import { isGiven, portionErrors, selectorErrors } from "../rules.ts";
+import { protectedOperations, protectTotalReplicasAnnotation } from "./names.ts";
 import type { PodUnavailableBudget, PodUnavailableBudgetSpec } from "./schema.ts";
 import { selectorsOverlap } from "./selector_overlap.ts";
 
 type Budget = Draft<PodUnavailableBudget>;
-
-const operations = ["DELETE", "UPDATE", "EVICT", "RESIZE"];
 
 /** All errors of an object, and, on an update, of the change from `old`. `others` are the budgets of the namespace. */
 export const validatePodUnavailableBudget = ratcheted(errorsOf);
@@ -65,21 +63,18 @@ function validateAmounts({
   minAvailable: least,
 }: PodUnavailableBudgetSpec): FieldError[] {
   const both = "spec.maxUnavailable, minAvailable";
-  const hasMost = most !== undefined && most !== null;
-  const hasLeast = least !== undefined && least !== null;
-  if (!hasMost && !hasLeast)
-    return [required(both, "no maxUnavailable or minAvailable defined in PodUnavailableBudget")];
-  if (hasMost && hasLeast) return [required(both, "maxUnavailable and minAvailable are mutually exclusive")];
-  return hasMost
-    ? portionErrors("spec.maxUnavailable", most)
-    : portionErrors("spec.minAvailable", least ?? 0);
+  if (isGiven(most) && isGiven(least))
+    return [required(both, "maxUnavailable and minAvailable are mutually exclusive")];
+  if (isGiven(most)) return portionErrors("spec.maxUnavailable", most);
+  if (isGiven(least)) return portionErrors("spec.minAvailable", least);
+  return [required(both, "no maxUnavailable or minAvailable defined in PodUnavailableBudget")];
 }
 
 function validateOptions({ metadata }: Budget, spec: PodUnavailableBudgetSpec): FieldError[] {
   const errors = (spec.protectOperations ?? []).flatMap((operation, index) =>
-    operations.includes(operation)
+    protectedOperations.includes(operation)
       ? []
-      : [notSupported(`spec.protectOperations[${index}]`, operation, operations)],
+      : [notSupported(`spec.protectOperations[${index}]`, operation, protectedOperations)],
   );
   const ignored = spec.ignoredPodSelector;
   if (ignored) {
@@ -99,12 +94,11 @@ function validateOptions({ metadata }: Budget, spec: PodUnavailableBudgetSpec): 
 
 /** A budget by target and one by selector never conflict. */
 function conflicts(spec: PodUnavailableBudgetSpec, rivals: readonly PodUnavailableBudget[]): FieldError[] {
-  const target = referenceOf(spec);
+  const target = spec.targetRef && targetReferenceOf(spec.targetRef);
   for (const { metadata, spec: theirs } of rivals) {
-    const other = referenceOf(theirs);
     const words = (field: string) =>
       `pub.spec.${field} is in conflict with other PodUnavailableBudget ${metadata.name ?? ""}`;
-    if (target !== undefined && other !== undefined && sameTarget(target, other)) {
+    if (target && theirs.targetRef && sameTarget(target, targetReferenceOf(theirs.targetRef))) {
       return [invalid("spec.targetReference", target, words("targetReference"))];
     }
     if (spec.selector && theirs.selector && overlap(spec.selector, theirs.selector)) {
@@ -112,12 +106,6 @@ function conflicts(spec: PodUnavailableBudgetSpec, rivals: readonly PodUnavailab
     }
   }
   return [];
-}
-
-function referenceOf({ targetRef }: PodUnavailableBudgetSpec): TargetReference | undefined {
-  if (!targetRef) return undefined;
-  const { apiVersion = "", kind = "", name = "" } = targetRef;
-  return { apiVersion, kind, name };
 }
 
 function overlap(a: LabelSelector, b: LabelSelector): boolean {

@@ -8,11 +8,12 @@ import {
   invalid,
   isJsonObject,
   type JsonObject,
-  ParseError,
   required,
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
+import { member, textMember } from "../members.ts";
 import { ratcheted } from "../ratchet.ts";
+import { parseProblem } from "../rules.ts";
 import { contentErrors, type DistributedKind, distributedKinds } from "./content.ts";
 import type { ResourceDistribution, ResourceDistributionSpec } from "./schema.ts";
 
@@ -31,9 +32,9 @@ export interface DistributedIdentity {
 
 /** Of any JSON; what is missing or no text is empty. */
 export function distributedIdentity(resource: unknown): DistributedIdentity {
-  const { apiVersion, kind, metadata } = isJsonObject(resource) ? resource : {};
-  const { name } = isJsonObject(metadata) ? metadata : {};
-  return { apiVersion: textOf(apiVersion), kind: textOf(kind), name: textOf(name) };
+  const object = isJsonObject(resource) ? resource : {};
+  const name = textMember(member(object, "metadata"), "name");
+  return { apiVersion: textMember(object, "apiVersion"), kind: textMember(object, "kind"), name };
 }
 
 /** Undefined for what cannot be distributed. */
@@ -94,11 +95,9 @@ function targetsErrors({ spec }: Draft<ResourceDistribution>): FieldError[] {
     const words = `ambiguous targets because namespace [${both.join(" ")}] is in both IncludedNamespaces.List and ExcludedNamespaces.List`;
     errors.push(invalid(TARGETS, targets, words));
   }
-  try {
-    compileSelector(namespaceSelector);
-  } catch (error) {
-    if (!(error instanceof ParseError)) throw error;
-    const words = `labelSelectorAsSelector error: ${error.message}`;
+  const problem = parseProblem(() => compileSelector(namespaceSelector));
+  if (problem !== undefined) {
+    const words = `labelSelectorAsSelector error: ${problem}`;
     errors.push(invalid(`${TARGETS}.namespaceSelector`, namespaceSelector, words));
   }
   return errors;
@@ -123,8 +122,4 @@ function groupKindText({ apiVersion, kind }: DistributedIdentity): string {
 
 function isSame(a: DistributedIdentity, b: DistributedIdentity): boolean {
   return a.apiVersion === b.apiVersion && a.kind === b.kind && a.name === b.name;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -3,6 +3,7 @@
  * of the expected form counts as absent. Writers give the bytes that Go would. Spec: sidecarset 5, 10.
  */
 import { compareBytes, goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { textMember } from "../members.ts";
 
 /** What was injected for one set: an entry of both hash annotations. */
 export interface InjectedSidecars {
@@ -35,10 +36,10 @@ export function parseInjectedSidecars(text: string | undefined): Map<string, Inj
     if (typeof value === "string")
       return { updateTimestamp: "", hash: value, sidecarSetName, sidecarList: undefined };
     if (!isJsonObject(value)) return undefined;
-    const revision = textAt(value, "controllerRevision");
+    const revision = textMember(value, "controllerRevision");
     return {
-      updateTimestamp: textAt(value, "updateTimestamp"),
-      hash: textAt(value, "hash"),
+      updateTimestamp: textMember(value, "updateTimestamp"),
+      hash: textMember(value, "hash"),
       sidecarSetName,
       sidecarList: textsAt(value, "sidecarList"),
       ...(revision === "" ? {} : { controllerRevision: revision }),
@@ -99,11 +100,11 @@ export function parseSidecarsBeforeUpdate(
     const statuses = new Map<string, { imageID: string }>();
     const given = own(value, "lastContainerStatuses");
     for (const [name, status] of Object.entries(isJsonObject(given) ? given : {})) {
-      if (isJsonObject(status)) statuses.set(name, { imageID: textAt(status, "imageID") });
+      if (isJsonObject(status)) statuses.set(name, { imageID: textMember(status, "imageID") });
     }
     return {
-      revision: textAt(value, "revision"),
-      updateTimestamp: textAt(value, "updateTimestamp"),
+      revision: textMember(value, "revision"),
+      updateTimestamp: textMember(value, "updateTimestamp"),
       lastContainerStatuses: statuses,
     };
   });
@@ -160,11 +161,6 @@ interface Member {
 function joinedMap(members: readonly Member[]): string {
   const sorted = members.toSorted((left, right) => compareBytes(left.key, right.key));
   return `{${sorted.map(({ text }) => text).join(",")}}`;
-}
-
-function textAt(object: JsonObject, key: string): string {
-  const value = own(object, key);
-  return typeof value === "string" ? value : "";
 }
 
 function textsAt(object: JsonObject, key: string): string[] | undefined {

@@ -5,12 +5,12 @@ import {
   type FieldError,
   forbidden,
   invalid,
-  ParseError,
   qualifiedNameErrors,
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
 import { privilegedErrors } from "../clone_set/template.ts";
+import { parseProblem } from "../rules.ts";
 import { isNativeSidecar } from "./hash.ts";
 import { isHotUpgrade, podContainerNames, type SidecarList } from "./hot_upgrade.ts";
 import { evaluateResourceExpression } from "./resource_expressions.ts";
@@ -135,7 +135,7 @@ function resourcesErrors({ resources, resourcesPolicy }: SidecarContainer, path:
 
 function regexErrors(text: string, path: string): FieldError[] {
   if (text === "") return [required(path, "invalid empty regex")];
-  const problem = problemOf(() => compileGoRegexp(text));
+  const problem = parseProblem(() => compileGoRegexp(text));
   return problem === undefined ? [] : [invalid(path, text, `invalid regex pattern: ${problem}`)];
 }
 
@@ -147,22 +147,12 @@ function expressionsErrors(expressions: ResourcesPolicy["resourcesExpr"], path: 
     (["cpu", "memory"] as const).flatMap((name) => {
       const text = expressions[list]?.[name] ?? "";
       if (text === "") return [];
-      const problem = problemOf(() => evaluateResourceExpression(text, { name, value: 1 }));
+      const problem = parseProblem(() => evaluateResourceExpression(text, { name, value: 1 }));
       return problem === undefined
         ? []
         : [invalid(`${path}.${list}.${name}`, text, `invalid expression: ${problem}`)];
     }),
   );
-}
-
-function problemOf(parse: () => unknown): string | undefined {
-  try {
-    parse();
-    return undefined;
-  } catch (error) {
-    if (error instanceof ParseError) return error.message;
-    throw error;
-  }
 }
 
 /** The reference accepts these, and then no pod can be created. */

@@ -10,6 +10,7 @@ import {
   notSupported,
   required,
 } from "../../kube/core/index.ts";
+import { lastingPodErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { changeBesideImages, nonNegative, templateSelectorErrors } from "../rules.ts";
 import type { DecodedStatefulSet, StatefulSetSpec } from "./schema.ts";
@@ -126,17 +127,7 @@ function rangeProblem(text: string): string | undefined {
 function validateTemplate({ template }: Spec): FieldError[] {
   const path = "spec.template.spec";
   const pod: unknown = template?.spec;
-  if (!isJsonObject(pod)) return [required(path)];
-  const { restartPolicy, activeDeadlineSeconds } = pod;
-  const errors: FieldError[] = [];
-  if (restartPolicy && restartPolicy !== "Always") {
-    errors.push(notSupported(`${path}.restartPolicy`, restartPolicy, ["Always"]));
-  }
-  if (activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== null) {
-    const words = "activeDeadlineSeconds in StatefulSet is not Supported";
-    errors.push(forbidden(`${path}.activeDeadlineSeconds`, words));
-  }
-  return errors;
+  return isJsonObject(pod) ? lastingPodErrors(pod, path, "StatefulSet") : [required(path)];
 }
 
 function validateChange(spec: Spec, before: Spec): FieldError[] {

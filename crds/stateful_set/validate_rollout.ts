@@ -1,12 +1,7 @@
 /** What admission refuses in the update strategy and in the limits of a StatefulSet. Spec: statefulset 6. */
-import {
-  type FieldError,
-  type IntOrString,
-  invalid,
-  required,
-  validateSelector,
-} from "../../kube/core/index.ts";
+import { type FieldError, type IntOrString, invalid } from "../../kube/core/index.ts";
 import { podUpdatePolicies } from "../clone_set/names.ts";
+import { priorityErrors } from "../clone_set/update_order.ts";
 import { nonNegative } from "../rules.ts";
 import type { StatefulSetSpec } from "./schema.ts";
 
@@ -89,31 +84,5 @@ function validateUnordered(
   if (spec.podManagementPolicy !== "Parallel") {
     errors.push(invalid(path, unordered, `unorderedUpdate ${onlyParallel}`));
   }
-  const priorityPath = `${path}.priorityStrategy`;
-  const weights = unordered.priorityStrategy?.weightPriority ?? [];
-  const orders = unordered.priorityStrategy?.orderPriority ?? [];
-  if (weights.length > 0 && orders.length > 0) {
-    errors.push(required(priorityPath, "only one of weightPriority and orderPriority can be used"));
-  }
-  for (const [index, { weight, matchSelector }] of weights.entries()) {
-    const item = `${priorityPath}.weightPriority[${index}]`;
-    if (typeof weight !== "number" || weight < 0 || weight > 100) {
-      errors.push(required(`${item}.weight`, "weight must be valid number in the range 1-100"));
-    }
-    const { matchLabels = {}, matchExpressions = [] } = matchSelector ?? {};
-    if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
-      errors.push(required(`${item}.matchSelector`, "selector can not be empty"));
-    }
-    const [complaint] = validateSelector(matchSelector, "");
-    if (complaint !== undefined) {
-      errors.push(required(`${item}.matchSelector`, `invalid selector ${complaint.detail}`));
-    }
-  }
-  for (const [index, order] of orders.entries()) {
-    if (!order.orderedKey)
-      errors.push(
-        required(`${priorityPath}.orderPriority[${index}].orderedKey`, "order key can not be empty"),
-      );
-  }
-  return errors;
+  return [...errors, ...priorityErrors(`${path}.priorityStrategy`, unordered.priorityStrategy)];
 }

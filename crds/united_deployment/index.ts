@@ -1,7 +1,6 @@
 export * from "./default.ts";
-export type { TemplateName as SubsetTemplateName } from "./names.ts";
 export * from "./revision_data.ts";
 export * from "./schema.ts";
 export { shareOf } from "./share.ts";
-export { templatesOf as subsetTemplatesOf } from "./template.ts";
+export { type TemplateName as SubsetTemplateName, templatesOf as subsetTemplatesOf } from "./template.ts";
 export * from "./validate.ts";

@@ -8,18 +8,16 @@ import {
   type JsonObject,
   jsonEqual,
   type LabelSelector,
-  notSupported,
   own,
   ParseError,
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
 import { member } from "../members.ts";
-import { withPodDefaults } from "../pod_templates.ts";
+import { lastingPodErrors, withPodDefaults } from "../pod_templates.ts";
 import { nonNegative } from "../rules.ts";
-import { type TemplateName, templateNames } from "./names.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
-import { templatesOf } from "./template.ts";
+import { type TemplateName, templateNames, templatesOf } from "./template.ts";
 
 const path = "spec.template";
 const list = `${templateNames.slice(0, -1).join(", ")}, or ${templateNames.at(-1) ?? ""}`;
@@ -90,14 +88,7 @@ function validatePods(at: string, workload: JsonObject, selector: LabelSelector)
   const errors = validatePodTemplate(whole, at, { claimTemplates });
   const { labels } = member(template, "metadata");
   if (!matches(selector, labels)) errors.push(invalid(`${at}.metadata.labels`, labels ?? null, mismatch));
-  const { restartPolicy, activeDeadlineSeconds } = member(template, "spec");
-  if (restartPolicy && restartPolicy !== "Always")
-    errors.push(notSupported(`${at}.spec.restartPolicy`, restartPolicy, ["Always"]));
-  if (activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== null) {
-    const words = "activeDeadlineSeconds in StatefulSet is not Supported";
-    errors.push(forbidden(`${at}.spec.activeDeadlineSeconds`, words));
-  }
-  return errors;
+  return [...errors, ...lastingPodErrors(member(template, "spec"), `${at}.spec`, "StatefulSet")];
 }
 
 /** As Kubernetes checks the set that is made from it. */

@@ -7,8 +7,9 @@ import {
   type IntOrString,
   invalid,
   required,
-  validatePodTemplate,
 } from "../../kube/core/index.ts";
+import { podPartErrors } from "../pod_templates.ts";
+import { isGiven } from "../rules.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
 import { shareOf } from "./share.ts";
 import { templatesOf } from "./template.ts";
@@ -80,16 +81,10 @@ function validateNodes({ nodeSelectorTerm, tolerations }: Subset, at: string): F
     ...(nodeSelectorTerm ? { affinity: { nodeAffinity } } : {}),
     ...(tolerations ? { tolerations } : {}),
   };
-  const places = {
-    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]":
+  return podPartErrors(spec, at, {
+    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]":
       "nodeSelectorTerm",
-    "spec.tolerations": "tolerations",
-  };
-  return validatePodTemplate({ spec }, "").flatMap((error) => {
-    // The root's members are written as `.spec` where the template itself has no path.
-    const found = error.path.replace(/^\./, "");
-    const [place, field] = Object.entries(places).find(([prefix]) => found.startsWith(prefix)) ?? [];
-    return place === undefined ? [] : [{ ...error, path: `${at}.${field}${found.slice(place.length)}` }];
+    tolerations: "tolerations",
   });
 }
 
@@ -156,8 +151,4 @@ function validateShares(
 
 function sum(amounts: readonly number[]): number {
   return amounts.reduce((all, each) => all + each, 0);
-}
-
-function isGiven(value: Amount): value is IntOrString {
-  return value !== undefined && value !== null;
 }

@@ -8,11 +8,12 @@ import {
   ParseError,
   required,
   scaledValue,
-  validatePodTemplate,
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
-import { groupOf, sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
+import { groupOf, sameTarget, targetReferenceOf } from "../persistent_pod_state/validate.ts";
+import { podPartErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
+import { parseProblem } from "../rules.ts";
 import type { WorkloadSpread, WorkloadSpreadSpec, WorkloadSpreadSubset } from "./schema.ts";
 import { spreadGroupsOf } from "./targets.ts";
 
@@ -55,7 +56,7 @@ function targetErrors(
   { others, isListed }: WorkloadSpreadValidation,
 ): FieldError[] {
   if (!spec.targetRef) return [required(targetPath, "no targetRef defined in WorkloadSpread")];
-  const target = targetOf(spec);
+  const target = targetReferenceOf(spec.targetRef);
   const refused = (detail: string) => [invalid(targetPath, target, detail)];
   if (target.apiVersion === "" || target.kind === "" || target.name === "")
     return refused("empty TargetReference is not valid for WorkloadSpread.");
@@ -67,7 +68,7 @@ function targetErrors(
   if (groups === undefined && !isListed(group, target.kind))
     errors.push(...refused("TargetReference's GroupKind is not permitted."));
   const rival = others.find(
-    (other) => other.metadata.name !== name && sameTarget(targetOf(other.spec), target),
+    (other) => other.metadata.name !== name && sameTarget(targetReferenceOf(other.spec.targetRef), target),
   );
   if (rival !== undefined) {
     const rivalName = rival.metadata.name ?? "";
@@ -76,15 +77,11 @@ function targetErrors(
   return errors;
 }
 
-function targetOf({ targetRef }: Partial<WorkloadSpreadSpec>): TargetReference {
-  const { apiVersion = "", kind = "", name = "" } = targetRef ?? {};
-  return { apiVersion, kind, name };
-}
-
 function changeErrors(spec: WorkloadSpreadSpec, old: WorkloadSpreadSpec | undefined): FieldError[] {
-  if (old === undefined || sameTarget(targetOf(spec), targetOf(old))) return [];
+  const target = targetReferenceOf(spec.targetRef);
+  if (old === undefined || sameTarget(target, targetReferenceOf(old.targetRef))) return [];
   const words = "change TargetReference is not permitted for WorkloadSpread";
-  return [invalid(targetPath, targetOf(spec), words)];
+  return [invalid(targetPath, target, words)];
 }
 
 const subsetsPath = "spec.subsets";
@@ -116,20 +113,11 @@ function placementErrors(subset: WorkloadSpreadSubset, path: string): FieldError
     ...(term ? { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } } : {}),
     preferredDuringSchedulingIgnoredDuringExecution: preferred,
   };
-  const template = { spec: { affinity: { nodeAffinity }, tolerations } };
-  const places = [
-    [
-      "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]",
+  return podPartErrors({ affinity: { nodeAffinity }, tolerations }, path, {
+    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]":
       "requiredNodeSelector",
-    ],
-    ["affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "preferredNodeSelector"],
-    ["tolerations", "tolerations"],
-  ] as const;
-  return validatePodTemplate(template, "", {}).flatMap((error) => {
-    const place = places.find(([from]) => error.path.startsWith(`spec.${from}`));
-    if (place === undefined) return [];
-    const [from, to] = place;
-    return [{ ...error, path: `${path}.${to}${error.path.slice(`spec.${from}`.length)}` }];
+    "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution": "preferredNodeSelector",
+    tolerations: "tolerations",
   });
 }
 
@@ -204,12 +192,6 @@ function strategyErrors({ scheduleStrategy, subsets = [] }: WorkloadSpreadSpec):
 }
 
 function filterErrors({ targetFilter }: WorkloadSpreadSpec): FieldError[] {
-  if (!targetFilter?.selector) return [];
-  try {
-    compileSelector(targetFilter.selector);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ParseError)) throw error;
-    return [invalid("spec.targetFilter", targetFilter, error.message)];
-  }
+  const problem = parseProblem(() => compileSelector(targetFilter?.selector ?? {}));
+  return problem === undefined ? [] : [invalid("spec.targetFilter", targetFilter, problem)];
 }
