@@ -20,6 +20,17 @@ export interface Flag {
 
 export type FlagTable = Readonly<Record<string, Flag>>;
 
+type FlagOptions = Omit<Flag, "kind" | "value" | "help">;
+
+/** `value`: how the help calls it. */
+export function textFlag(value: string, help: string, options: FlagOptions = {}): Flag {
+  return { kind: "text", value, help, ...options };
+}
+
+export function switchFlag(help: string, options: FlagOptions = {}): Flag {
+  return { kind: "switch", help, ...options };
+}
+
 /** Values of a table's flags. Asking for a flag that the table lacks is a programming error and throws. */
 export class Flags {
   readonly #table: FlagTable;

@@ -1,4 +1,5 @@
 import { serverVersion } from "../kube/index.ts";
+import { switchFlag } from "./arguments.ts";
 import { type Command, noArguments } from "./command.ts";
 
 /** As in package.json; a test compares them. */
@@ -9,7 +10,7 @@ export const version: Command = {
   summary: "Print the versions of refit and of the server.",
   usage: "[--client]",
   arguments: noArguments,
-  flags: { client: { kind: "switch", help: "Print only the version of refit, and ask no server." } },
+  flags: { client: switchFlag("Print only the version of refit, and ask no server.") },
   async run(call) {
     call.print(`refit ${refitVersion}`);
     if (call.flags.on("client")) return 0;

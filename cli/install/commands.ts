@@ -1,93 +1,68 @@
-import type { FlagTable } from "../arguments.ts";
+import { type FlagTable, switchFlag, textFlag } from "../arguments.ts";
 import { type Command, noArguments } from "../command.ts";
 
 const namespaceFlag: FlagTable = {
-  "controller-namespace": {
-    kind: "text",
+  "controller-namespace": textFlag("NAME", "Namespace of the controller and the agents.", {
     default: "kruise-system",
-    value: "NAME",
-    help: "Namespace of the controller and the agents.",
-  },
+  }),
 };
 
 export const installFlags: FlagTable = {
-  "webhook-host": {
-    kind: "text",
-    value: "HOST",
-    help: "The controller runs outside the cluster and answers webhooks at this host.",
-  },
-  "webhook-port": {
-    kind: "text",
-    default: "9876",
-    value: "N",
-    help: "Port at which the controller answers webhooks.",
-  },
+  "webhook-host": textFlag(
+    "HOST",
+    "The controller runs outside the cluster and answers webhooks at this host.",
+  ),
+  "webhook-port": textFlag("N", "Port at which the controller answers webhooks.", { default: "9876" }),
   ...namespaceFlag,
-  "guard-definitions": {
-    kind: "switch",
-    default: "false",
-    help: "Let the controller list all objects, which gate DeletionProtectionForCRDCascadingGate needs.",
-  },
-  "distribute-resources": {
-    kind: "switch",
-    default: "false",
-    help: "Let the controller write all Secrets and ConfigMaps, which gate ResourceDistributionGate needs.",
-  },
-  "controller-image": {
-    kind: "text",
-    value: "IMAGE",
-    help: "Run the controller from this image in the cluster; without it only its access is installed.",
-  },
-  "controller-replicas": {
-    kind: "text",
+  "guard-definitions": switchFlag(
+    "Let the controller list all objects, which gate DeletionProtectionForCRDCascadingGate needs.",
+  ),
+  "distribute-resources": switchFlag(
+    "Let the controller write all Secrets and ConfigMaps, which gate ResourceDistributionGate needs.",
+  ),
+  "controller-image": textFlag(
+    "IMAGE",
+    "Run the controller from this image in the cluster; without it only its access is installed.",
+  ),
+  "controller-replicas": textFlag("N", "Replicas of the controller: one reconciles, all answer webhooks.", {
     default: "2",
-    value: "N",
-    help: "Replicas of the controller: one reconciles, all answer webhooks.",
-  },
-  "controller-flag": {
-    kind: "text",
-    repeated: true,
-    value: "FLAG",
-    help: "A flag for the controller, for example --controller-flag=--v=5. Repeatable.",
-  },
-  "api-server-port": {
-    kind: "text",
-    repeated: true,
-    value: "N",
-    help: "Port at which the API server listens, for the controller's NetworkPolicy; default 443, 6443, 8443, 16443. Repeatable.",
-  },
-  "agent-image": {
-    kind: "text",
-    value: "IMAGE",
-    help: "Run the node agent from this image on every node; without it only its access is installed.",
-  },
-  "agent-runtime": {
-    kind: "text",
-    default: "node",
-    value: "node|deno",
-    help: "What the agent's image runs it on; with deno every permission is spelled out.",
-  },
-  "agent-socket-folder": {
-    kind: "text",
-    default: "/var/run",
-    value: "FOLDER",
-    help: "Folder of the nodes below which the container runtime's socket is (K3s: /run/k3s).",
-  },
-  "agent-flag": {
-    kind: "text",
-    repeated: true,
-    value: "FLAG",
-    help: "A flag for the agent, for example --agent-flag=--direct-swap=true. Repeatable.",
-  },
+  }),
+  "controller-flag": textFlag(
+    "FLAG",
+    "A flag for the controller, for example --controller-flag=--v=5. Repeatable.",
+    { repeated: true },
+  ),
+  "api-server-port": textFlag(
+    "N",
+    "Port at which the API server listens, for the controller's NetworkPolicy; default 443, 6443, 8443, 16443. Repeatable.",
+    { repeated: true },
+  ),
+  "agent-image": textFlag(
+    "IMAGE",
+    "Run the node agent from this image on every node; without it only its access is installed.",
+  ),
+  "agent-runtime": textFlag(
+    "node|deno",
+    "What the agent's image runs it on; with deno every permission is spelled out.",
+    { default: "node" },
+  ),
+  "agent-socket-folder": textFlag(
+    "FOLDER",
+    "Folder of the nodes below which the container runtime's socket is (K3s: /run/k3s).",
+    { default: "/var/run" },
+  ),
+  "agent-flag": textFlag(
+    "FLAG",
+    "A flag for the agent, for example --agent-flag=--direct-swap=true. Repeatable.",
+    { repeated: true },
+  ),
 };
 
 const uninstallFlags: FlagTable = {
   ...namespaceFlag,
-  check: {
-    kind: "switch",
-    default: "false",
-    help: "Only say whether anything is left that must not be lost: exit code 1 if so. Nothing is removed.",
-  },
+  check: switchFlag(
+    "Only say whether anything is left that must not be lost: exit code 1 if so. Nothing is removed.",
+  ),
 };
 
 export const install: Command = {

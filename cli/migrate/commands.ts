@@ -1,14 +1,11 @@
-import type { FlagTable } from "../arguments.ts";
+import { type FlagTable, switchFlag, textFlag } from "../arguments.ts";
 import { type Command, noArguments } from "../command.ts";
 import { installFlags } from "../install/commands.ts";
 
 const namespaceFlag: FlagTable = {
-  "controller-namespace": {
-    kind: "text",
+  "controller-namespace": textFlag("NAME", "Namespace of the manager and its agents.", {
     default: "kruise-system",
-    value: "NAME",
-    help: "Namespace of the manager and its agents.",
-  },
+  }),
 };
 
 export const migrateCheck: Command = {
@@ -21,7 +18,7 @@ plans of all workloads with the manager's gates, and names each pod that these w
 Exit code 0: nothing is in the way; 1: something is.`,
   examples: ["refit migrate check", "refit migrate check -o json"],
   flags: {
-    output: { kind: "text", short: "o", value: "json", help: "Form of the output." },
+    output: textFlag("json", "Form of the output.", { short: "o" }),
     ...namespaceFlag,
   },
   run: async (call) => (await import("./check.ts")).runMigrateCheck(call),
@@ -41,18 +38,13 @@ flags say otherwise. --back puts back what was written down. If the command is k
     "refit migrate cluster --back",
   ],
   flags: {
-    back: { kind: "switch", default: "false", help: "Put back the manager and the agents that were there." },
-    force: {
-      kind: "switch",
-      default: "false",
-      help: "Take over although something is in the way, for example a rollout that is to continue here.",
-    },
-    wait: {
-      kind: "text",
-      value: "DURATION",
+    back: switchFlag("Put back the manager and the agents that were there."),
+    force: switchFlag(
+      "Take over although something is in the way, for example a rollout that is to continue here.",
+    ),
+    wait: textFlag("DURATION", "Longest wait for the end of one manager and the start of the other.", {
       default: "3m",
-      help: "Longest wait for the end of one manager and the start of the other.",
-    },
+    }),
     ...installFlags,
   },
   run: async (call) => (await import("./cluster.ts")).runMigrateCluster(call),

@@ -1,4 +1,5 @@
 /** `refit create broadcastJob` and `refit create job`: a run now, of an image or of a cron job. Spec platform 8. */
+import { textFlag } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, fieldsAt, textsAt } from "../fields.ts";
@@ -49,8 +50,8 @@ function commandOf(form: JobForm, summary: string): Command {
       `refit create ${form.word} once --from acj/nightly`,
     ],
     flags: {
-      image: { kind: "text", value: "IMAGE", help: "Image to run." },
-      from: { kind: "text", value: "TYPE/NAME", help: "Cron job whose template is run." },
+      image: textFlag("IMAGE", "Image to run."),
+      from: textFlag("TYPE/NAME", "Cron job whose template is run."),
       ...dryRunFlag,
       ...outputFlag,
     },

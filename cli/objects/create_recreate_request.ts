@@ -1,4 +1,5 @@
 /** `refit create ContainerRecreateRequest`: restart containers of a running pod. Defaults: spec platform 8. */
+import { textFlag } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, listAt, textAt } from "../fields.ts";
@@ -18,27 +19,18 @@ function commandNamed(name: string): Command {
     arguments: { most: 1 },
     examples: ["refit create crr restart-web --pod web-4xk2p --containers nginx"],
     flags: {
-      pod: { kind: "text", value: "POD", help: "Pod of the containers." },
-      containers: {
-        kind: "text",
+      pod: textFlag("POD", "Pod of the containers."),
+      containers: textFlag("A,B", "Containers, stopped in this order; else all of the pod.", {
         repeated: true,
-        value: "A,B",
-        help: "Containers, stopped in this order; else all of the pod.",
-      },
-      unreadyGracePeriodSeconds: {
-        kind: "text",
+      }),
+      unreadyGracePeriodSeconds: textFlag("SECONDS", "How long the pod is not ready before the first stop.", {
         short: "u",
         default: "3",
-        value: "SECONDS",
-        help: "How long the pod is not ready before the first stop.",
-      },
-      minStartedSeconds: {
-        kind: "text",
+      }),
+      minStartedSeconds: textFlag("SECONDS", "How long a new container must run to count as restarted.", {
         short: "m",
         default: "3",
-        value: "SECONDS",
-        help: "How long a new container must run to count as restarted.",
-      },
+      }),
       ...dryRunFlag,
       ...outputFlag,
     },

@@ -1,3 +1,4 @@
+import { textFlag } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, isFields, listAt, numberAt, textAt, textsAt } from "../fields.ts";
@@ -14,14 +15,14 @@ export const expose: Command = {
   details: "For CloneSets, Deployments, StatefulSets, ReplicaSets, DaemonSets, Services and Pods.",
   examples: ["refit expose clone/sample --port 80 --target-port 8080"],
   flags: {
-    port: { kind: "text", value: "N", help: "Port of the Service; else the ports of the containers." },
-    "target-port": { kind: "text", value: "N|NAME", help: "Port of the pods; else the same." },
-    name: { kind: "text", value: "NAME", help: "Name of the Service; else that of the object." },
-    type: { kind: "text", value: "ClusterIP|NodePort|LoadBalancer", help: "How it is reached." },
-    protocol: { kind: "text", default: "TCP", value: "TCP|UDP|SCTP", help: "Protocol of the port." },
-    selector: { kind: "text", value: "KEY=VALUE,...", help: "Labels of the pods; else from the object." },
-    labels: { kind: "text", short: "l", value: "KEY=VALUE,...", help: "Labels of the Service." },
-    "cluster-ip": { kind: "text", value: "IP|None", help: "Address of the Service; None makes it headless." },
+    port: textFlag("N", "Port of the Service; else the ports of the containers."),
+    "target-port": textFlag("N|NAME", "Port of the pods; else the same."),
+    name: textFlag("NAME", "Name of the Service; else that of the object."),
+    type: textFlag("ClusterIP|NodePort|LoadBalancer", "How it is reached."),
+    protocol: textFlag("TCP|UDP|SCTP", "Protocol of the port.", { default: "TCP" }),
+    selector: textFlag("KEY=VALUE,...", "Labels of the pods; else from the object."),
+    labels: textFlag("KEY=VALUE,...", "Labels of the Service.", { short: "l" }),
+    "cluster-ip": textFlag("IP|None", "Address of the Service; None makes it headless."),
     ...dryRunFlag,
     ...outputFlag,
   },

@@ -1,4 +1,5 @@
 import { type ListOptions, listAll } from "../../kube/index.ts";
+import { switchFlag, textFlag } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { followList } from "../follow.ts";
@@ -25,12 +26,12 @@ export const get: Command = {
     "refit get clone -w",
   ],
   flags: {
-    output: { kind: "text", short: "o", value: "json|yaml|name|wide", help: "Form of the output." },
-    "all-namespaces": { kind: "switch", short: "A", help: "Objects of all namespaces." },
-    selector: { kind: "text", short: "l", value: "LABELS", help: "Only objects with these labels." },
-    "field-selector": { kind: "text", value: "FIELDS", help: "Only objects with these field values." },
-    "no-headers": { kind: "switch", help: "Leave the column headers out." },
-    watch: { kind: "switch", short: "w", help: "Go on with a line for each change, until Ctrl-C." },
+    output: textFlag("json|yaml|name|wide", "Form of the output.", { short: "o" }),
+    "all-namespaces": switchFlag("Objects of all namespaces.", { short: "A" }),
+    selector: textFlag("LABELS", "Only objects with these labels.", { short: "l" }),
+    "field-selector": textFlag("FIELDS", "Only objects with these field values."),
+    "no-headers": switchFlag("Leave the column headers out."),
+    watch: switchFlag("Go on with a line for each change, until Ctrl-C.", { short: "w" }),
   },
   async run(call) {
     const access = await call.cluster();

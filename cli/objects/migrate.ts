@@ -1,4 +1,5 @@
 import { type Client, isKubeError } from "../../kube/index.ts";
+import { switchFlag, textFlag } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, countAt, numberAt } from "../fields.ts";
@@ -23,24 +24,14 @@ export const migrate: Command = {
     "refit migrate CloneSet --from Deployment -n default --src-name web --dst-name web --replicas 10 --max-surge 2",
   ],
   flags: {
-    from: { kind: "text", value: "KIND", help: "Kind to migrate from: Deployment." },
-    "src-name": { kind: "text", value: "NAME", help: "The Deployment." },
-    "dst-name": { kind: "text", value: "NAME", help: "The CloneSet." },
-    create: { kind: "switch", help: "Create the CloneSet." },
-    copy: { kind: "switch", help: "With --create: give it as many replicas as the Deployment has." },
-    replicas: { kind: "text", value: "N", help: "Replicas to move; else all." },
-    "max-surge": {
-      kind: "text",
-      value: "N",
-      default: "1",
-      help: "Most pods above the number before, at any time.",
-    },
-    "timeout-seconds": {
-      kind: "text",
-      value: "N",
-      default: "-1",
-      help: "Give up after this many seconds; -1 means never.",
-    },
+    from: textFlag("KIND", "Kind to migrate from: Deployment."),
+    "src-name": textFlag("NAME", "The Deployment."),
+    "dst-name": textFlag("NAME", "The CloneSet."),
+    create: switchFlag("Create the CloneSet."),
+    copy: switchFlag("With --create: give it as many replicas as the Deployment has."),
+    replicas: textFlag("N", "Replicas to move; else all."),
+    "max-surge": textFlag("N", "Most pods above the number before, at any time.", { default: "1" }),
+    "timeout-seconds": textFlag("N", "Give up after this many seconds; -1 means never.", { default: "-1" }),
   },
   async run(call) {
     const job = await jobOf(call);

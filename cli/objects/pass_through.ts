@@ -1,5 +1,5 @@
 /** Commands that kubectl does as well as we could: it is called with the same words. */
-import { parseArguments } from "../arguments.ts";
+import { parseArguments, switchFlag } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { isFields, textAt } from "../fields.ts";
@@ -88,8 +88,8 @@ async function workingContainer(call: Call, words: readonly string[], sidecar: s
     own,
     {
       ...globalFlags,
-      stdin: { kind: "switch", short: "i", help: "" },
-      tty: { kind: "switch", short: "t", help: "" },
+      stdin: switchFlag("", { short: "i" }),
+      tty: switchFlag("", { short: "t" }),
     },
     "refit exec",
   );

@@ -1,4 +1,5 @@
 import { type Client, isKubeError, type Resource } from "../../kube/index.ts";
+import { textFlag } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, numberAt } from "../fields.ts";
@@ -18,8 +19,8 @@ export const scale: Command = {
     "refit scale asts web --replicas 3 --current-replicas 5",
   ],
   flags: {
-    replicas: { kind: "text", value: "N", help: "Pods to have." },
-    "current-replicas": { kind: "text", value: "M", help: "Only when the object asks for this many now." },
+    replicas: textFlag("N", "Pods to have."),
+    "current-replicas": textFlag("M", "Only when the object asks for this many now."),
     ...outputFlag,
   },
   async run(call) {

@@ -1,4 +1,5 @@
 import { isKubeError } from "../../kube/index.ts";
+import { textFlag } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, listAt, numberAt } from "../fields.ts";
@@ -18,7 +19,7 @@ export const scaledown: Command = {
 change by somebody else in between makes the command read again.`,
   examples: ["refit scaledown clone/sample --pods sample-4xk2p,sample-9dw7t"],
   flags: {
-    pods: { kind: "text", repeated: true, value: "A,B", help: "Names of the pods that go." },
+    pods: textFlag("A,B", "Names of the pods that go.", { repeated: true }),
     ...dryRunFlag,
     ...outputFlag,
   },

@@ -1,7 +1,7 @@
 /** `set image`, `set env`, `set resources`: kubectl's semantics for every kind with a pod template. */
 
 import { applyJsonPatch } from "../../kube/core/index.ts";
-import type { FlagTable } from "../arguments.ts";
+import { type FlagTable, switchFlag, textFlag } from "../arguments.ts";
 import { causeOfCommand } from "../change_cause.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
@@ -18,17 +18,11 @@ import { resourcesChange } from "./set_resources.ts";
 import { containersOf, type TemplateChange } from "./template.ts";
 
 const commonFlags: FlagTable = {
-  local: {
-    kind: "switch",
-    help: "Change the manifest of -f only; nothing is sent. Prints YAML unless -o says otherwise.",
-  },
-  filename: {
-    kind: "text",
+  local: switchFlag("Change the manifest of -f only; nothing is sent. Prints YAML unless -o says otherwise."),
+  filename: textFlag("FILE", "Manifest with the objects; - reads standard input.", {
     short: "f",
     repeated: true,
-    value: "FILE",
-    help: "Manifest with the objects; - reads standard input.",
-  },
+  }),
   ...dryRunFlag,
   ...outputFlag,
 };
@@ -48,8 +42,8 @@ export const setEnv: Command = {
   usage: "TYPE/NAME NAME=VALUE... NAME-... [-c CONTAINER] [--list]",
   examples: ["refit set env clone/sample LEVEL=debug OLD-", "refit set env clone/sample --list"],
   flags: {
-    containers: { kind: "text", short: "c", default: "*", value: "PATTERN", help: "Containers to change." },
-    list: { kind: "switch", help: "Print the variables and change nothing." },
+    containers: textFlag("PATTERN", "Containers to change.", { short: "c", default: "*" }),
+    list: switchFlag("Print the variables and change nothing."),
     ...commonFlags,
   },
   run: (call) => runSet(call, envChange(call)),
@@ -61,14 +55,9 @@ export const setResources: Command = {
   usage: "TYPE/NAME [--limits cpu=200m,memory=512Mi] [--requests ...] [-c CONTAINER]",
   examples: ["refit set resources clone/sample -c nginx --limits cpu=200m,memory=512Mi"],
   flags: {
-    containers: { kind: "text", short: "c", default: "*", value: "PATTERN", help: "Containers to change." },
-    limits: { kind: "text", repeated: true, value: "R=N,...", help: "Limits; an amount of 0 removes one." },
-    requests: {
-      kind: "text",
-      repeated: true,
-      value: "R=N,...",
-      help: "Requests; an amount of 0 removes one.",
-    },
+    containers: textFlag("PATTERN", "Containers to change.", { short: "c", default: "*" }),
+    limits: textFlag("R=N,...", "Limits; an amount of 0 removes one.", { repeated: true }),
+    requests: textFlag("R=N,...", "Requests; an amount of 0 removes one.", { repeated: true }),
     ...commonFlags,
   },
   run: (call) => runSet(call, resourcesChange(call)),

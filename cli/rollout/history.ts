@@ -1,3 +1,4 @@
+import { textFlag } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { outputFlag } from "../global_flags.ts";
@@ -14,7 +15,7 @@ export const rolloutHistory: Command = {
   usage: "TYPE/NAME [--revision N]",
   examples: ["refit rollout history clone/sample", "refit rollout history clone/sample --revision 3"],
   flags: {
-    revision: { kind: "text", value: "N", help: "Show the pod template, or the sidecars, of this revision." },
+    revision: textFlag("N", "Show the pod template, or the sidecars, of this revision."),
     ...outputFlag,
   },
   async run(call) {

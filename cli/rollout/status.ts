@@ -1,6 +1,6 @@
 import { formatSelector } from "../../kube/core/index.ts";
 import { listAll } from "../../kube/index.ts";
-import { parseDuration } from "../arguments.ts";
+import { parseDuration, switchFlag, textFlag } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, isFields, listAt, selectorAt, textAt } from "../fields.ts";
@@ -32,15 +32,14 @@ Exit codes:
   ${exitCodes.interrupted}  Ctrl-C`,
   examples: ["refit rollout status clone/sample", "refit rollout status asts/web --timeout 5m"],
   flags: {
-    watch: { kind: "switch", short: "w", default: "true", help: "Follow until the rollout is done." },
-    detail: { kind: "switch", short: "d", help: "Name the updated pods, ready and not ready." },
-    revision: { kind: "text", value: "N", help: "Fail when another revision becomes the newest." },
-    timeout: { kind: "text", value: "TIME", default: "0s", help: "Give up after this time; 0s means never." },
-    "give-up": {
-      kind: "switch",
-      default: "true",
-      help: `End with ${exitCodes.stuck} once the rollout cannot go on by itself; otherwise follow it all the same.`,
-    },
+    watch: switchFlag("Follow until the rollout is done.", { short: "w", default: "true" }),
+    detail: switchFlag("Name the updated pods, ready and not ready.", { short: "d" }),
+    revision: textFlag("N", "Fail when another revision becomes the newest."),
+    timeout: textFlag("TIME", "Give up after this time; 0s means never.", { default: "0s" }),
+    "give-up": switchFlag(
+      `End with ${exitCodes.stuck} once the rollout cannot go on by itself; otherwise follow it all the same.`,
+      { default: "true" },
+    ),
   },
   run: runStatus,
 };

@@ -1,4 +1,5 @@
 import type { JsonPatchOperation } from "../../kube/index.ts";
+import { textFlag } from "../arguments.ts";
 import { restoredCause } from "../change_cause.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
@@ -18,12 +19,7 @@ export const rolloutUndo: Command = {
 changed the object in the meantime.`,
   examples: ["refit rollout undo clone/sample", "refit rollout undo asts/web --to-revision 2"],
   flags: {
-    "to-revision": {
-      kind: "text",
-      value: "N",
-      default: "0",
-      help: "Revision to go back to; 0 means the one before.",
-    },
+    "to-revision": textFlag("N", "Revision to go back to; 0 means the one before.", { default: "0" }),
     ...dryRunFlag,
     ...outputFlag,
   },

@@ -1,3 +1,4 @@
+import { textFlag } from "../arguments.ts";
 import type { Command } from "../command.ts";
 
 export const supportBundle: Command = {
@@ -9,15 +10,12 @@ revisions, claims and events of that namespace. Left out: Secrets, contents of C
 annotations of others, flags and headers named like secrets. What cannot be read is named in missing.txt.`,
   examples: ["refit support-bundle", "refit support-bundle -n shop --folder report"],
   flags: {
-    folder: { kind: "text", value: "FOLDER", help: "A new folder; default refit-support-TIME here." },
-    "controller-namespace": {
-      kind: "text",
+    folder: textFlag("FOLDER", "A new folder; default refit-support-TIME here."),
+    "controller-namespace": textFlag("NAME", "Namespace of the controller and the agents.", {
       default: "kruise-system",
-      value: "NAME",
-      help: "Namespace of the controller and the agents.",
-    },
-    limit: { kind: "text", default: "500", value: "N", help: "Objects of each list." },
-    "log-lines": { kind: "text", default: "5000", value: "N", help: "Last lines of each log." },
+    }),
+    limit: textFlag("N", "Objects of each list.", { default: "500" }),
+    "log-lines": textFlag("N", "Last lines of each log.", { default: "5000" }),
   },
   run: async (call) => (await import("./run.ts")).runSupportBundle(call),
 };

@@ -1,41 +1,27 @@
-import type { FlagTable } from "../arguments.ts";
+import { type FlagTable, switchFlag, textFlag } from "../arguments.ts";
 import { type Command, noArguments } from "../command.ts";
 
 const upFlags: FlagTable = {
-  pods: { kind: "text", default: "20", value: "N", help: "Pods of the CloneSet." },
-  nodes: {
-    kind: "text",
-    value: "N",
-    help: "Simulated nodes, each for 110 pods. Default 5, or as many as the pods need.",
-  },
-  port: { kind: "text", default: "0", value: "N", help: "Port of the API server; 0 picks a free one." },
-  seed: {
-    kind: "text",
-    value: "N",
-    help: "Seed of everything random in the cluster; else a new one, which is printed.",
-  },
-  "kubeconfig-out": {
-    kind: "text",
-    value: "FILE",
-    help: "Where the kubeconfig is written while the cluster runs. Default .refit/kubeconfig, with a number behind it where another sandbox has that.",
-  },
-  timing: {
-    kind: "text",
+  pods: textFlag("N", "Pods of the CloneSet.", { default: "20" }),
+  nodes: textFlag("N", "Simulated nodes, each for 110 pods. Default 5, or as many as the pods need."),
+  port: textFlag("N", "Port of the API server; 0 picks a free one.", { default: "0" }),
+  seed: textFlag("N", "Seed of everything random in the cluster; else a new one, which is printed."),
+  "kubeconfig-out": textFlag(
+    "FILE",
+    "Where the kubeconfig is written while the cluster runs. Default .refit/kubeconfig, with a number behind it where another sandbox has that.",
+  ),
+  timing: textFlag("real|fast", "Nodes as slow as real ones, or each step in milliseconds.", {
     default: "real",
-    value: "real|fast",
-    help: "Nodes as slow as real ones, or each step in milliseconds.",
-  },
-  "feature-gates": {
-    kind: "text",
-    value: "NAME=BOOL,...",
-    help: 'Feature gates of the controller, as "refit controller --help" lists them.',
-  },
-  "kubernetes-version": {
-    kind: "text",
-    value: "1.N",
-    help: "Version that the API server and the nodes say they have; they act as 1.34 does.",
-  },
-  once: { kind: "switch", help: "End after the rollout instead of staying up." },
+  }),
+  "feature-gates": textFlag(
+    "NAME=BOOL,...",
+    'Feature gates of the controller, as "refit controller --help" lists them.',
+  ),
+  "kubernetes-version": textFlag(
+    "1.N",
+    "Version that the API server and the nodes say they have; they act as 1.34 does.",
+  ),
+  once: switchFlag("End after the rollout instead of staying up."),
 };
 
 export const up: Command = {

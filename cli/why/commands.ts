@@ -1,13 +1,8 @@
-import type { FlagTable } from "../arguments.ts";
+import { type FlagTable, textFlag } from "../arguments.ts";
 import type { Command } from "../command.ts";
 
 const planFlags: FlagTable = {
-  "feature-gates": {
-    kind: "text",
-    default: "",
-    value: "NAME=BOOL,...",
-    help: "Gates that the controller runs with.",
-  },
+  "feature-gates": textFlag("NAME=BOOL,...", "Gates that the controller runs with.", { default: "" }),
 };
 
 export const why: Command = {
@@ -30,12 +25,7 @@ export const plan: Command = {
 distributions and spreads can be planned so. Of a stored object of any other kind of this API one pass of its controller is shown.`,
   examples: ["refit plan clone/sample", "refit plan -f cloneset.yaml", "refit plan imagelistpulljob/warm"],
   flags: {
-    filename: {
-      kind: "text",
-      short: "f",
-      value: "FILE",
-      help: "Manifest of the workload; - reads standard input.",
-    },
+    filename: textFlag("FILE", "Manifest of the workload; - reads standard input.", { short: "f" }),
     ...planFlags,
   },
   run: async (call) => (await import("./run.ts")).runPlan(call),
