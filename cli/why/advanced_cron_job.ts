@@ -5,16 +5,20 @@ import {
   observeAdvancedCronJob,
   planAdvancedCronJob,
 } from "../../controller/index.ts";
-import { type AdvancedCronJob, advancedCronJob, defaultAdvancedCronJob } from "../../crds/index.ts";
+import { advancedCronJob, defaultAdvancedCronJob } from "../../crds/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import { inNamespace } from "../resource_types.ts";
-import type { Planner, Subject } from "./forecast.ts";
-import { subjectOf } from "./subject.ts";
+import { planner } from "./subject.ts";
 
-export const advancedCronJobPlanner: Planner = {
+export const advancedCronJobPlanner = planner({
   kind: "AdvancedCronJob",
-  async forecast({ access, subject, host }) {
-    const job = cronJobOf(subject);
+  needs: { path: ["spec", "template"], name: "template" },
+  read: (object) => {
+    // Templates do not matter for the plan.
+    const options = { templateDefaults: false, hostNetworkPorts: false };
+    return advancedCronJob.readStored(defaultAdvancedCronJob(object, options));
+  },
+  async forecast(job, { access, host }) {
     const reads = listedReads(access.client, job.metadata.namespace ?? "");
     const held = new CronJobChildren(reads);
     await reads.read();
@@ -34,7 +38,7 @@ export const advancedCronJobPlanner: Planner = {
       requeueAfterMs,
     };
   },
-};
+});
 
 /** Why nothing is run of a cron job that was given up. */
 export const tooManyMissedTimes = "TooManyMissedTimes";
@@ -43,19 +47,4 @@ export const tooManyMissedTimes = "TooManyMissedTimes";
 export function revivingCommand({ namespace, name = "" }: Pick<ObjectMeta, "namespace" | "name">): string {
   const patch = JSON.stringify({ spec: { startingDeadlineSeconds: 60 } });
   return `kubectl patch advancedcronjob.apps.kruise.io/${name}${inNamespace(namespace)} --type merge -p '${patch}'`;
-}
-
-/** Templates do not matter for the plan. */
-function cronJobOf(subject: Subject): AdvancedCronJob {
-  return subjectOf(
-    {
-      kind: "AdvancedCronJob",
-      needs: { path: ["spec", "template"], name: "template" },
-      read: (object) => {
-        const options = { templateDefaults: false, hostNetworkPorts: false };
-        return advancedCronJob.readStored(defaultAdvancedCronJob(object, options));
-      },
-    },
-    subject,
-  );
 }

@@ -7,16 +7,21 @@ import {
   observeBroadcastJob,
   planBroadcastJob,
 } from "../../controller/index.ts";
-import { type BroadcastJob, broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
+import { broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import { listAll, nodeResource, podResource } from "../../kube/index.ts";
-import type { Planner, Subject } from "./forecast.ts";
-import { subjectOf } from "./subject.ts";
+import { planner } from "./subject.ts";
 
-export const broadcastJobPlanner: Planner = {
+export const broadcastJobPlanner = planner({
   kind: "BroadcastJob",
-  async forecast({ access, subject, gates, host }) {
-    const job = broadcastJobOf(subject);
+  needs: { path: ["spec", "template", "spec"], name: "template" },
+  read: (object, origin) => {
+    const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
+    // An object that is given as the old one keeps its status.
+    const old = origin === "stored" ? object : undefined;
+    return broadcastJob.readStored(defaultBroadcastJob(object, { ...options, old }));
+  },
+  async forecast(job, { access, gates, host }) {
     const { namespace = "" } = job.metadata;
     const [pods, nodes] = await Promise.all([
       listAll(access.client, podResource, { namespace }),
@@ -36,20 +41,4 @@ export const broadcastJobPlanner: Planner = {
       ...plan,
     };
   },
-};
-
-function broadcastJobOf(subject: Subject): BroadcastJob {
-  return subjectOf(
-    {
-      kind: "BroadcastJob",
-      needs: { path: ["spec", "template", "spec"], name: "template" },
-      read: (object, origin) => {
-        const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
-        // An object that is given as the old one keeps its status.
-        const old = origin === "stored" ? object : undefined;
-        return broadcastJob.readStored(defaultBroadcastJob(object, { ...options, old }));
-      },
-    },
-    subject,
-  );
-}
+});

@@ -1,23 +1,21 @@
 /** Plans of Advanced DaemonSets, by the controller's own function. */
-import {
-  controllerOptions,
-  daemonSetOptions,
-  daemonSetState,
-  observeDaemonSet,
-  type Plan,
-  planDaemonSet,
-} from "../../controller/index.ts";
-import { type DaemonSet, type DaemonSetStatus, daemonSet, defaultDaemonSet } from "../../crds/index.ts";
+import { daemonSetOptions, daemonSetState, observeDaemonSet, planDaemonSet } from "../../controller/index.ts";
+import { daemonSet, defaultDaemonSet } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
-import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { listWorkload, planPastRevision } from "./listed_workload.ts";
-import { subjectOf } from "./subject.ts";
+import { planWorkload } from "./listed_workload.ts";
+import { planner } from "./subject.ts";
 
-export const daemonSetPlanner: Planner = {
+export const daemonSetPlanner = planner({
   kind: "DaemonSet",
-  async forecast(request) {
-    const set = daemonSetOf(request.subject);
-    const { plan, podCount } = await planOf(request, set);
+  needs: { path: ["spec"], name: "spec" },
+  read: (object) => daemonSet.readStored(defaultDaemonSet(object)),
+  async forecast(set, request) {
+    const { plan, podCount } = await planWorkload(request, set, {
+      preDownloadGate: "PreDownloadImageForDaemonSetUpdate",
+      options: daemonSetOptions,
+      observe: observeDaemonSet,
+      plan: (input) => planDaemonSet(daemonSetState(input)),
+    });
     const { status } = plan;
     return {
       summary:
@@ -27,31 +25,4 @@ export const daemonSetPlanner: Planner = {
       ...plan,
     };
   },
-};
-
-function daemonSetOf(subject: Subject): DaemonSet {
-  return subjectOf(
-    {
-      kind: "DaemonSet",
-      needs: { path: ["spec"], name: "spec" },
-      read: (object) => daemonSet.readStored(defaultDaemonSet(object)),
-    },
-    subject,
-  );
-}
-
-async function planOf(
-  { access, gates, host }: ForecastRequest,
-  set: DaemonSet,
-): Promise<{ plan: Plan<DaemonSetStatus>; podCount: number }> {
-  const { PreDownloadImageForDaemonSetUpdate: preDownload } = gates;
-  const { cluster, server, podCount } = await listWorkload(access, set.metadata, preDownload);
-  const options = daemonSetOptions(controllerOptions({ gates }), server);
-  const { random, clock } = host;
-  const now = clock.now();
-  const plan = planPastRevision(cluster, set.metadata, now, () => {
-    const observed = observeDaemonSet(set, cluster, options);
-    return planDaemonSet(daemonSetState({ observed, options, now, random }));
-  });
-  return { plan, podCount };
-}
+});

@@ -1,6 +1,9 @@
-/** What a workload of pods is planned with: which lists are read, and the plan of the pass after a new revision. */
+/** How workloads of pods are planned: which lists are read, and the plan of the pass after a new revision. */
 import {
   type Action,
+  type ControllerOptions,
+  controllerOptions,
+  type FeatureGate,
   type ListedCluster,
   listedCluster,
   ownerKeyOf,
@@ -15,24 +18,43 @@ import {
   nodeResource,
   persistentVolumeClaimResource,
   podResource,
+  type Random,
 } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { isAnyObject, numberAt, textsAt } from "../fields.ts";
+import type { ForecastRequest } from "./forecast.ts";
 import { nodeImagesFor, pullJobsIn } from "./pull_jobs.ts";
 
-export interface ListedWorkload {
-  readonly cluster: ListedCluster;
-  readonly server: ServerFeatures;
-  /** Pods that the workload controls. */
-  readonly podCount: number;
+/** The functions by which a kind's controller plans. */
+interface WorkloadPlanning<Workload, Options, Observed, Status> {
+  /** Lets images be pulled ahead of an update. */
+  readonly preDownloadGate: FeatureGate;
+  options(options: ControllerOptions, server: ServerFeatures): Options;
+  observe(workload: Workload, cluster: ListedCluster, options: NoInfer<Options>): Observed;
+  plan(input: { observed: Observed; options: Options; now: number; random: Random }): Plan<Status>;
 }
 
-/** `preDownload`: the gate lets images be pulled ahead of an update. */
-export async function listWorkload(
+/** `podCount`: of the pods that the workload controls. */
+export async function planWorkload<Workload extends { metadata: ObjectMeta }, Options, Observed, Status>(
+  { access, gates, host: { clock, random } }: ForecastRequest,
+  workload: Workload,
+  kind: WorkloadPlanning<Workload, Options, Observed, Status>,
+): Promise<{ plan: Plan<Status>; podCount: number }> {
+  const { metadata } = workload;
+  const { cluster, server } = await listWorkload(access, metadata, gates[kind.preDownloadGate]);
+  const options = kind.options(controllerOptions({ gates }), server);
+  const now = clock.now();
+  const plan = planPastRevision(cluster, metadata, now, () =>
+    kind.plan({ observed: kind.observe(workload, cluster, options), options, now, random }),
+  );
+  return { plan, podCount: [...cluster.owned.pods.of(ownerKeyOf(metadata))].length };
+}
+
+async function listWorkload(
   access: ClusterAccess,
   metadata: ObjectMeta,
   preDownload: boolean,
-): Promise<ListedWorkload> {
+): Promise<{ cluster: ListedCluster; server: ServerFeatures }> {
   const { client } = access;
   const { namespace = "" } = metadata;
   const [pods, claims, revisions, nodes, pullJobs] = await Promise.all([
@@ -43,13 +65,10 @@ export async function listWorkload(
     preDownload ? pullJobsIn(access, namespace) : undefined,
   ]);
   const lists = { pods, claims, revisions, nodes, pullJobs: pullJobs ?? [] };
-  const owner = ownerKeyOf(metadata);
-  const nodeImages = await nodeImagesFor(access, listedCluster(lists).pullJobs(owner));
-  const cluster = listedCluster({ ...lists, nodeImages });
+  const nodeImages = await nodeImagesFor(access, listedCluster(lists).pullJobs(ownerKeyOf(metadata)));
   return {
-    cluster,
+    cluster: listedCluster({ ...lists, nodeImages }),
     server: { resizeSubresource: true, imagePullJobs: pullJobs !== undefined },
-    podCount: [...cluster.owned.pods.of(owner)].length,
   };
 }
 

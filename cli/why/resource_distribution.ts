@@ -15,13 +15,14 @@ import { namespaceResource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { inNamespace } from "../resource_types.ts";
-import type { Forecast, Planner, Subject } from "./forecast.ts";
-import { subjectOf } from "./subject.ts";
+import type { Forecast } from "./forecast.ts";
+import { planner } from "./subject.ts";
 
-export const resourceDistributionPlanner: Planner = {
+export const resourceDistributionPlanner = planner({
   kind: "ResourceDistribution",
-  async forecast({ access, subject }) {
-    const distribution = distributionOf(subject);
+  needs: { path: ["spec", "resource"], name: "resource" },
+  read: (object) => resourceDistribution.readStored(object),
+  async forecast(distribution, { access }) {
     const wanted = readWanted(distribution);
     const plans = await plansOf(access, wanted);
     const targets = plans.filter(({ plan }) => plan.target);
@@ -35,7 +36,7 @@ export const resourceDistributionPlanner: Planner = {
       notices: refusalsOf(distribution),
     };
   },
-};
+});
 
 const noTargets = {
   reason: "NoTargets",
@@ -111,15 +112,4 @@ function readWanted(distribution: ResourceDistribution): Wanted {
       cause: error,
     });
   }
-}
-
-function distributionOf(subject: Subject): ResourceDistribution {
-  return subjectOf(
-    {
-      kind: "ResourceDistribution",
-      needs: { path: ["spec", "resource"], name: "resource" },
-      read: (object) => resourceDistribution.readStored(object),
-    },
-    subject,
-  );
 }

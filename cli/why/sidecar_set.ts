@@ -34,14 +34,19 @@ import {
 import { controllerNamespace } from "../controller_namespace.ts";
 import { CliError } from "../errors.ts";
 import { listed } from "./describe.ts";
-import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
+import type { ForecastRequest } from "./forecast.ts";
 import { planPastRevision } from "./listed_workload.ts";
-import { subjectOf } from "./subject.ts";
+import { planner } from "./subject.ts";
 
-export const sidecarSetPlanner: Planner = {
+export const sidecarSetPlanner = planner({
   kind: "SidecarSet",
-  async forecast(request) {
-    const set = sidecarSetOf(request.subject);
+  needs: { path: ["spec", "selector"], name: "spec.selector" },
+  read: (object) => sidecarSet.readStored(defaultSidecarSet(object)),
+  async forecast(found, request) {
+    if (formatSelector(found.spec.selector ?? {}) === "")
+      throw new CliError("spec.selector of a SidecarSet must not be empty: name the pods that it is for");
+    // The stored object's hashes are those of its stored spec.
+    const set = request.subject.manifest === undefined ? found : withHashes(found);
     const { plan, unmanaged } = await planOf(request, set);
     const { matchedPods, updatedPods, readyPods, latestRevision } = plan.status;
     return {
@@ -50,21 +55,9 @@ export const sidecarSetPlanner: Planner = {
       notices: noticesOf(set, unmanaged),
     };
   },
-};
+});
 
-function sidecarSetOf(subject: Subject): SidecarSet {
-  const set = subjectOf(
-    {
-      kind: "SidecarSet",
-      needs: { path: ["spec", "selector"], name: "spec.selector" },
-      read: (object) => sidecarSet.readStored(defaultSidecarSet(object)),
-    },
-    subject,
-  );
-  if (formatSelector(set.spec.selector ?? {}) === "")
-    throw new CliError("spec.selector of a SidecarSet must not be empty: name the pods that it is for");
-  if (subject.manifest === undefined) return set;
-  // The stored object's are those of its stored spec.
+function withHashes(set: SidecarSet): SidecarSet {
   const { hash, hashWithoutImage } = sidecarSetHashes(set.spec);
   const annotations = {
     ...set.metadata.annotations,

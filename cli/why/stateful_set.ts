@@ -1,32 +1,37 @@
 /** Plans of Advanced StatefulSets, by the controller's own function. */
 import {
-  controllerOptions,
-  type FeatureGates,
   observeStatefulSet,
-  type Plan,
   planStatefulSet,
   statefulSetOptions,
   statefulSetState,
 } from "../../controller/index.ts";
-import {
-  defaultStatefulSet,
-  type StatefulSet,
-  type StatefulSetStatus,
-  statefulSet,
-} from "../../crds/index.ts";
+import { defaultStatefulSet, type StatefulSet, statefulSet } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { objectResource } from "../resource_types.ts";
-import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { listWorkload, planPastRevision } from "./listed_workload.ts";
-import { subjectOf } from "./subject.ts";
+import { planWorkload } from "./listed_workload.ts";
+import { planner } from "./subject.ts";
 
-export const statefulSetPlanner: Planner = {
+export const statefulSetPlanner = planner({
   kind: "StatefulSet",
-  async forecast(request) {
-    const set = statefulSetOf(request.subject, request.gates);
-    const { plan, podCount } = await planOf(request, set);
+  needs: { path: ["spec"], name: "spec" },
+  read: (object, origin, gates) => {
+    const options = {
+      templateDefaults: origin === "manifest",
+      hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+      deletesClaims: gates.StatefulSetAutoDeletePVC,
+      resizesClaims: gates.StatefulSetAutoResizePVCGate,
+    };
+    return statefulSet.readStored(defaultStatefulSet(object, options));
+  },
+  async forecast(set, request) {
+    const { plan, podCount } = await planWorkload(request, set, {
+      preDownloadGate: "PreDownloadImageForInPlaceUpdate",
+      options: statefulSetOptions,
+      observe: observeStatefulSet,
+      plan: (input) => planStatefulSet(statefulSetState(input)),
+    });
     const { updatedReplicas, updateRevision, availableReplicas } = plan.status;
     return {
       summary:
@@ -36,7 +41,7 @@ export const statefulSetPlanner: Planner = {
       notices: await noticesOf(request.access, set),
     };
   },
-};
+});
 
 /** A set without its service works, but none of its pods has a name in the DNS: nobody else says so. */
 async function noticesOf(access: ClusterAccess, { metadata, spec }: StatefulSet): Promise<string[]> {
@@ -55,39 +60,4 @@ async function noticesOf(access: ClusterAccess, { metadata, spec }: StatefulSet)
       `service ${name} of spec.serviceName is not in namespace ${namespace}: its pods have no names of their own in the DNS`,
     ];
   }
-}
-
-function statefulSetOf(subject: Subject, gates: FeatureGates): StatefulSet {
-  return subjectOf(
-    {
-      kind: "StatefulSet",
-      needs: { path: ["spec"], name: "spec" },
-      read: (object, origin) => {
-        const options = {
-          templateDefaults: origin === "manifest",
-          hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
-          deletesClaims: gates.StatefulSetAutoDeletePVC,
-          resizesClaims: gates.StatefulSetAutoResizePVCGate,
-        };
-        return statefulSet.readStored(defaultStatefulSet(object, options));
-      },
-    },
-    subject,
-  );
-}
-
-async function planOf(
-  { access, gates, host }: ForecastRequest,
-  set: StatefulSet,
-): Promise<{ plan: Plan<StatefulSetStatus>; podCount: number }> {
-  const { PreDownloadImageForInPlaceUpdate: preDownload } = gates;
-  const { cluster, server, podCount } = await listWorkload(access, set.metadata, preDownload);
-  const options = statefulSetOptions(controllerOptions({ gates }), server);
-  const { random, clock } = host;
-  const now = clock.now();
-  const plan = planPastRevision(cluster, set.metadata, now, () => {
-    const observed = observeStatefulSet(set, cluster, options);
-    return planStatefulSet(statefulSetState({ observed, options, now, random }));
-  });
-  return { plan, podCount };
 }

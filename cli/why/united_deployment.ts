@@ -15,13 +15,17 @@ import { defaultUnitedDeployment, type UnitedDeployment, unitedDeployment } from
 import { counted } from "../../kube/core/index.ts";
 import { controllerRevisionResource, listAll, podResource } from "../../kube/index.ts";
 import { objectName } from "../resource_types.ts";
-import type { Forecast, ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { subjectOf } from "./subject.ts";
+import type { Forecast, ForecastRequest } from "./forecast.ts";
+import { planner } from "./subject.ts";
 
-export const unitedDeploymentPlanner: Planner = {
+export const unitedDeploymentPlanner = planner({
   kind: "UnitedDeployment",
-  async forecast(request) {
-    const object = unitedDeploymentOf(request.subject);
+  needs: { path: ["spec", "template"], name: "template" },
+  read: (object, origin) => {
+    const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
+    return unitedDeployment.readStored(defaultUnitedDeployment(object, options));
+  },
+  async forecast(object, request) {
     const { plan, children } = await planOf(request, object);
     const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, updatedRevision = "" } = plan.status ?? {};
     return {
@@ -34,21 +38,7 @@ export const unitedDeploymentPlanner: Planner = {
       requeueAfterMs: plan.requeueAfterMs,
     };
   },
-};
-
-function unitedDeploymentOf(subject: Subject): UnitedDeployment {
-  return subjectOf(
-    {
-      kind: "UnitedDeployment",
-      needs: { path: ["spec", "template"], name: "template" },
-      read: (object, origin) => {
-        const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
-        return unitedDeployment.readStored(defaultUnitedDeployment(object, options));
-      },
-    },
-    subject,
-  );
-}
+});
 
 async function planOf(
   { access, host }: ForecastRequest,

@@ -32,14 +32,15 @@ import type { ClusterAccess } from "../command.ts";
 import { textsAt } from "../fields.ts";
 import { inNamespace } from "../resource_types.ts";
 import { listed } from "./describe.ts";
-import type { Forecast, ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { subjectOf } from "./subject.ts";
+import type { Forecast, ForecastRequest } from "./forecast.ts";
+import { planner } from "./subject.ts";
 
-export const workloadSpreadPlanner: Planner = {
+export const workloadSpreadPlanner = planner({
   kind: "WorkloadSpread",
-  async forecast(request) {
+  needs: { path: ["spec", "targetRef"], name: "spec.targetRef" },
+  read: (object) => workloadSpread.readStored(object),
+  async forecast(found, request) {
     const { namespace } = request.access;
-    const found = spreadIn(request.subject);
     const object = { ...found, metadata: { namespace, ...found.metadata } };
     const seen = await see(request, object);
     if (seen === undefined) return withoutWorkload(object);
@@ -52,7 +53,7 @@ export const workloadSpreadPlanner: Planner = {
       notices: noticesOf(seen),
     };
   },
-};
+});
 
 /** A WorkloadSpread in its cluster, and what the controller would make of it. */
 interface Seen {
@@ -104,17 +105,6 @@ function lazy<T>(read: () => Promise<T>): () => Promise<T> {
     reading ??= read();
     return reading;
   };
-}
-
-function spreadIn(subject: Subject): WorkloadSpread {
-  return subjectOf(
-    {
-      kind: "WorkloadSpread",
-      needs: { path: ["spec", "targetRef"], name: "spec.targetRef" },
-      read: (object) => workloadSpread.readStored(object),
-    },
-    subject,
-  );
 }
 
 function targetName(object: WorkloadSpread): string {
