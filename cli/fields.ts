@@ -65,6 +65,16 @@ export function textsAt(value: unknown, ...path: readonly Step[]): Record<string
   return texts;
 }
 
+/** Whether the object's controller has one of these UIDs. */
+export function isControlledBy(object: AnyObject, owners: ReadonlySet<string>): boolean {
+  const references = listAt(object, "metadata", "ownerReferences");
+  const uid = textAt(
+    references.find((each) => at(each, "controller") === true),
+    "uid",
+  );
+  return uid !== undefined && owners.has(uid);
+}
+
 export function intOrStringAt(value: unknown, ...path: readonly Step[]): IntOrString | undefined {
   const found = at(value, ...path);
   return typeof found === "number" || typeof found === "string" ? found : undefined;

@@ -17,6 +17,11 @@ export interface Cause extends Waiting {
   readonly stopsController?: true;
 }
 
+/** Those that hold. */
+export function holding(causes: readonly (Cause | undefined)[]): Cause[] {
+  return causes.filter((cause) => cause !== undefined);
+}
+
 /** What needs somebody first, then what is under way, then what follows from the others; else in the order given. */
 export function ranked(causes: readonly Cause[]): Cause[] {
   const ranks: Readonly<Record<Outlook, number>> = { stuck: 0, moving: 1, held: 2 };

@@ -1,8 +1,8 @@
 /** Reads what causes are worked out from. The number of requests is bounded, however many pods there are. */
 import { controllerOptions } from "../../../controller/index.ts";
 import { RECREATE_ACTIVE_LABEL, RECREATE_POD_UID_LABEL } from "../../../crds/index.ts";
-import { formatSelector } from "../../../kube/core/index.ts";
-import { type AnyObject, at, listAt, numberAt, selectorAt, textAt } from "../../fields.ts";
+import { formatSelector, keyOf, type ObjectRef } from "../../../kube/core/index.ts";
+import { type AnyObject, at, isControlledBy, listAt, numberAt, selectorAt, textAt } from "../../fields.ts";
 import { objectName } from "../../resource_types.ts";
 import type { Target } from "../../target.ts";
 import type {
@@ -29,8 +29,6 @@ import { type PodSource, podSourceOf } from "./pod_sources.ts";
 import type { Reader, Scope } from "./reader.ts";
 import { lastLine } from "./shown_text.ts";
 
-/** Pods beyond are not read: 20 pages. */
-const mostPages = 20;
 /** Pods at work beyond are not kept. */
 const mostPods = 2000;
 /** States of pods whose events are read. */
@@ -61,10 +59,10 @@ export async function gatherFacts(
   const about = source.kind === "Pod" ? [] : [object, ...between.slice(0, mostBetween)];
   const [events, podEvents, nodes, claims, logs, agents] = await Promise.all([
     Promise.all(about.map((each) => eventsAbout(reader, each))),
-    byKey([...examples], ([state, pod]) => eventsOfPod(reader, pod).then((found) => [state, found])),
-    byKey(nodesOf(pods), (name) => readNode(reader, name).then((node) => [name, node])),
-    byKey(claimsOf(examples.values()), (claim) => readClaim(reader, claim)),
-    byKey(logsOf(examples), (log) => readLog(reader, log)),
+    byKey(examples, stateOf, ({ namespace, uid }) => readEvents(reader, namespace, uid)),
+    byKey(nodesOf(pods), String, (name) => readNode(reader, name)),
+    byKey(claimsOf(examples), keyOf, (claim) => readClaim(reader, claim)),
+    byKey(logsOf(examples), logKey, (log) => readLog(reader, log)),
     pods.some((pod) => needsAgent(pod, requests)) ? readAgents(reader) : undefined,
   ]);
   return {
@@ -79,8 +77,8 @@ export async function gatherFacts(
     events: events.flat().sort((a, b) => b.at - a.at),
     eventsOf: (pod) => podEvents.get(stateOf(pod)) ?? [],
     node: (name) => nodes.get(name),
-    claim: (namespace, name) => claims.get(`${namespace}/${name}`),
-    lastLine: (pod, container) => logs.get(`${stateOf(pod)} ${container}`),
+    claim: (namespace, name) => claims.get(keyOf({ namespace, name })),
+    lastLine: (pod, container) => logs.get(logKey({ pod, container })),
   };
 }
 
@@ -132,22 +130,19 @@ async function podsOf(
     return { pods: [], podCount: 0, newestPodAt: undefined, requests: [], between: [] };
   const labelSelector = formatSelector(source.selector?.(object) ?? selectorAt(object, "spec", "selector"));
   const podName = source.podName?.(object);
-  const scope: Scope = {
-    ...(namespace === "" ? {} : { namespace }),
-    ...(labelSelector === "" ? {} : { labelSelector }),
-    ...(podName === undefined ? {} : { fieldSelector: `metadata.name=${podName}` }),
-  };
+  const fieldSelector = podName === undefined ? undefined : `metadata.name=${podName}`;
+  const scope: Scope = { namespace, labelSelector, fieldSelector };
   const [requests, between] = await Promise.all([
     readRequests(reader, namespace),
     readBetween(reader, source, object, scope),
   ]);
   const owners = new Set([object, ...between].map(uidOf));
-  const belongs = (pod: AnyObject): boolean => source.carries?.(pod, object) ?? isControlledBy(owners, pod);
+  const belongs = (pod: AnyObject): boolean => source.carries?.(pod, object) ?? isControlledBy(pod, owners);
   const requested = new Set(requests.map(({ pod }) => pod));
   const pods: PodFacts[] = [];
   let podCount = 0;
   let newestPodAt: number | undefined;
-  const lists = source.kind === "Pod" ? [[object]] : reader.pages("", "Pod", scope, mostPages);
+  const lists = source.kind === "Pod" ? [[object]] : reader.pages("", "Pod", scope);
   for await (const page of lists) {
     for (const pod of page) {
       if (!belongs(pod)) continue;
@@ -171,7 +166,7 @@ async function readBetween(
   const owners = new Set([uidOf(object)]);
   const found: AnyObject[] = [];
   for (const item of lists.flatMap((list) => list ?? [])) {
-    if (!isControlledBy(owners, item)) continue;
+    if (!isControlledBy(item, owners)) continue;
     owners.add(uidOf(item));
     found.push(item);
   }
@@ -182,31 +177,23 @@ function uidOf(object: AnyObject): string {
   return textAt(object, "metadata", "uid") ?? "";
 }
 
-function isControlledBy(owners: ReadonlySet<string>, object: AnyObject): boolean {
-  const references = listAt(object, "metadata", "ownerReferences");
-  const uid = textAt(
-    references.find((each) => at(each, "controller") === true),
-    "uid",
-  );
-  return uid !== undefined && owners.has(uid);
-}
-
 /** One pod of each state, those that most pods are in first. */
-function examplesOf(pods: readonly PodFacts[]): Map<string, PodFacts> {
-  const states = [...Map.groupBy(pods, stateOf)].sort(([, a], [, b]) => b.length - a.length);
-  const examples = new Map<string, PodFacts>();
-  for (const [state, [example]] of states.slice(0, mostStates))
-    if (example !== undefined) examples.set(state, example);
-  return examples;
+function examplesOf(pods: readonly PodFacts[]): PodFacts[] {
+  const states = [...Map.groupBy(pods, stateOf).values()].sort((a, b) => b.length - a.length);
+  return states.slice(0, mostStates).flatMap((same) => same.slice(0, 1));
 }
 
 async function byKey<T, V>(
   items: readonly T[],
-  read: (item: T) => Promise<readonly [string, V | undefined]>,
+  key: (item: T) => string,
+  read: (item: T) => Promise<V | undefined>,
 ): Promise<ReadonlyMap<string, V>> {
   const found = new Map<string, V>();
-  for (const [key, value] of await Promise.all(items.map(read)))
-    if (value !== undefined) found.set(key, value);
+  const values = await Promise.all(items.map(read));
+  for (const [index, item] of items.entries()) {
+    const value = values[index];
+    if (value !== undefined) found.set(key(item), value);
+  }
   return found;
 }
 
@@ -214,9 +201,6 @@ async function eventsAbout(reader: Reader, object: AnyObject): Promise<EventFact
   const namespace = textAt(object, "metadata", "namespace") ?? "default";
   return readEvents(reader, namespace, uidOf(object));
 }
-
-const eventsOfPod = (reader: Reader, { namespace, uid }: PodFacts): Promise<EventFacts[]> =>
-  readEvents(reader, namespace, uid);
 
 async function readEvents(reader: Reader, namespace: string, uid: string): Promise<EventFacts[]> {
   if (uid === "") return [];
@@ -250,60 +234,52 @@ async function readNode(reader: Reader, name: string): Promise<NodeFacts | undef
   return { exists: true, ready: conditionsOf(node["status"]).get("Ready") };
 }
 
-interface ClaimKey {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-function claimsOf(pods: Iterable<PodFacts>): ClaimKey[] {
-  const unplaced = [...pods].filter(({ node }) => node === "");
-  return unplaced
+function claimsOf(pods: readonly PodFacts[]): ObjectRef[] {
+  return pods
+    .filter(({ node }) => node === "")
     .flatMap(({ namespace, claims }) => claims.map((name) => ({ namespace, name })))
     .slice(0, mostClaims);
 }
 
-async function readClaim(
-  reader: Reader,
-  { namespace, name }: ClaimKey,
-): Promise<readonly [string, ClaimFacts | undefined]> {
-  const key = `${namespace}/${name}`;
-  const claim = await reader.get("", "PersistentVolumeClaim", { namespace, name });
-  if (claim === undefined) return [key, undefined];
-  if (claim === "missing") return [key, { exists: false, phase: "", warning: "" }];
+async function readClaim(reader: Reader, ref: ObjectRef): Promise<ClaimFacts | undefined> {
+  const claim = await reader.get("", "PersistentVolumeClaim", ref);
+  if (claim === undefined) return undefined;
+  if (claim === "missing") return { exists: false, phase: "", warning: "" };
   const phase = textAt(claim, "status", "phase") ?? "";
   const events = phase === "Bound" ? [] : await eventsAbout(reader, claim);
-  return [key, { exists: true, phase, warning: events.find(({ isWarning }) => isWarning)?.message ?? "" }];
+  return { exists: true, phase, warning: events.find(({ isWarning }) => isWarning)?.message ?? "" };
 }
 
-interface LogKey {
-  readonly state: string;
+interface ContainerLog {
   readonly pod: PodFacts;
   readonly container: string;
   readonly previous: boolean;
 }
 
+const logKey = ({ pod, container }: Pick<ContainerLog, "pod" | "container">): string =>
+  `${stateOf(pod)} ${container}`;
+
 /** Containers that ended badly and left no message of their own. */
-function logsOf(examples: ReadonlyMap<string, PodFacts>): LogKey[] {
-  const logs = [...examples].flatMap(([state, pod]) =>
+function logsOf(examples: readonly PodFacts[]): ContainerLog[] {
+  const logs = examples.flatMap((pod) =>
     pod.containers
       .filter(({ end, ready }) => end !== undefined && end.message === "" && !ready)
-      .map(({ name, hasEnded }): LogKey => ({ state, pod, container: name, previous: !hasEnded })),
+      .map(({ name, hasEnded }) => ({ pod, container: name, previous: !hasEnded })),
   );
   return logs.slice(0, mostLogs);
 }
 
 async function readLog(
   reader: Reader,
-  { state, pod, container, previous }: LogKey,
-): Promise<readonly [string, string | undefined]> {
+  { pod, container, previous }: ContainerLog,
+): Promise<string | undefined> {
   const text = await reader.log(pod, container, previous);
-  return [`${state} ${container}`, text === undefined ? undefined : lastLine(text)];
+  return text === undefined ? undefined : lastLine(text);
 }
 
 async function readRequests(reader: Reader, namespace: string): Promise<RecreateFacts[]> {
   const labelSelector = `${RECREATE_ACTIVE_LABEL}=true`;
-  const scope = { labelSelector, ...(namespace === "" ? {} : { namespace }) };
-  const found = await reader.list("apps.kruise.io", "ContainerRecreateRequest", scope);
+  const found = await reader.list("apps.kruise.io", "ContainerRecreateRequest", { labelSelector, namespace });
   return (found ?? [])
     .filter((request) => textAt(request, "status", "phase") !== "Completed")
     .map((request) => ({

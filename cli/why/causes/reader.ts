@@ -5,10 +5,13 @@ import type { ClusterAccess } from "../../command.ts";
 import type { AnyObject } from "../../fields.ts";
 import { objectResource, pluralName } from "../../resource_types.ts";
 
+/** Beyond these pages nothing is read. */
+const mostPages = 20;
+
 export interface Scope {
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly fieldSelector?: string | undefined;
 }
 
 export class Reader {
@@ -24,12 +27,12 @@ export class Reader {
     return [...this.#unread];
   }
 
-  /** Page by page, `mostPages` of them; ends early at what cannot be read. */
-  async *pages(group: string, kind: string, scope: Scope, mostPages: number): AsyncGenerator<AnyObject[]> {
+  /** Page by page; ends early at what cannot be read. */
+  async *pages(group: string, kind: string, scope: Scope, most = mostPages): AsyncGenerator<AnyObject[]> {
     const type = await this.#access.types.findKind(group, kind);
     if (type === undefined) return;
     const name = pluralName(type);
-    let left = mostPages;
+    let left = most;
     let read = 0;
     try {
       for await (const page of listPages(this.#access.client, objectResource(type), scope)) {
@@ -43,6 +46,18 @@ export class Reader {
     } catch (error) {
       this.#failed(name, error);
     }
+  }
+
+  /** Those of all pages that `keeps` holds for. */
+  async collect(
+    group: string,
+    kind: string,
+    scope: Scope,
+    keeps: (object: AnyObject) => boolean = () => true,
+  ): Promise<AnyObject[]> {
+    const found: AnyObject[] = [];
+    for await (const page of this.pages(group, kind, scope)) found.push(...page.filter(keeps));
+    return found;
   }
 
   /** One page; undefined where it cannot be read, or the server has no such kind. */

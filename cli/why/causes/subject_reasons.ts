@@ -1,7 +1,7 @@
 /** What holds an object up beside its pods: its controller, what the server refuses, what its conditions and events say. */
 import { inNamespace } from "../../resource_types.ts";
 import { age } from "../../text_table.ts";
-import type { Cause } from "./cause.ts";
+import { type Cause, holding } from "./cause.ts";
 import type { Facts, LeaseFacts, SubjectFacts } from "./facts.ts";
 import type { ConditionFacts } from "./pod_facts.ts";
 import { minute, second } from "./pod_reason.ts";
@@ -10,20 +10,20 @@ import { shownText } from "./shown_text.ts";
 
 /** Before what pods say. */
 export function subjectCauses(facts: Facts): Cause[] {
-  return [
+  return holding([
     ...controllerAbsent(facts),
-    ...deleting(facts),
+    deleting(facts),
     ...refused(facts),
-    ...jobFailed(facts),
-    ...deadlineExceeded(facts),
+    jobFailed(facts),
+    deadlineExceeded(facts),
     ...closedSubsets(facts),
-    ...injectionRefused(facts),
-  ];
+    injectionRefused(facts),
+  ]);
 }
 
 /** After what pods say: what the others do not mention. */
 export function remainingCauses(facts: Facts): Cause[] {
-  return [...notObserved(facts), ...recentWarnings(facts)];
+  return holding([notObserved(facts), ...recentWarnings(facts)]);
 }
 
 const isBehind = ({ subject }: Facts): boolean =>
@@ -66,20 +66,18 @@ function problemOf(
   return { what, since: renewedAt };
 }
 
-function deleting({ subject }: Facts): Cause[] {
-  if (subject.deletionAt === undefined) return [];
+function deleting({ subject }: Facts): Cause | undefined {
+  if (subject.deletionAt === undefined) return undefined;
   const finalizers = shownText(subject.finalizers.join(", "));
   const message = `it is being deleted${finalizers === "" ? "" : `, and kept by finalizers: ${finalizers}`}`;
-  return [
-    {
-      reason: "Deleting",
-      message,
-      until: finalizers === "" ? "what it owns is gone" : "who set the finalizers removes them",
-      since: subject.deletionAt,
-      next: `kubectl get ${subject.name}${inNamespace(subject.namespace)} -o jsonpath='{.metadata.finalizers}'`,
-      outlook: "moving",
-    },
-  ];
+  return {
+    reason: "Deleting",
+    message,
+    until: finalizers === "" ? "what it owns is gone" : "who set the finalizers removes them",
+    since: subject.deletionAt,
+    next: `kubectl get ${subject.name}${inNamespace(subject.namespace)} -o jsonpath='{.metadata.finalizers}'`,
+    outlook: "moving",
+  };
 }
 
 /** Conditions in which controllers keep the server's words while their writes fail. */
@@ -149,35 +147,31 @@ export function failureOf({ conditions }: SubjectFacts): ConditionFacts | undefi
   return condition?.status === "True" ? condition : undefined;
 }
 
-function jobFailed({ subject }: Facts): Cause[] {
+function jobFailed({ subject }: Facts): Cause | undefined {
   const condition = failureOf(subject);
-  if (condition === undefined) return [];
-  return [
-    {
-      reason: shownText(condition.reason) || "JobFailed",
-      message: `the job has failed: ${shownText(condition.message || condition.reason)}`,
-      until: "it is deleted and created again",
-      since: condition.since,
-      next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "stuck",
-      stopsController: true,
-    },
-  ];
+  if (condition === undefined) return undefined;
+  return {
+    reason: shownText(condition.reason) || "JobFailed",
+    message: `the job has failed: ${shownText(condition.message || condition.reason)}`,
+    until: "it is deleted and created again",
+    since: condition.since,
+    next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "stuck",
+    stopsController: true,
+  };
 }
 
-function deadlineExceeded({ subject }: Facts): Cause[] {
+function deadlineExceeded({ subject }: Facts): Cause | undefined {
   const condition = subject.conditions.get("Progressing");
-  if (condition?.reason !== "ProgressDeadlineExceeded") return [];
-  return [
-    {
-      reason: "ProgressDeadlineExceeded",
-      message: "it got no further within its progressDeadlineSeconds",
-      until: "it gets further, or its template is changed",
-      since: condition.since,
-      next: `refit rollout undo ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "held",
-    },
-  ];
+  if (condition?.reason !== "ProgressDeadlineExceeded") return undefined;
+  return {
+    reason: "ProgressDeadlineExceeded",
+    message: "it got no further within its progressDeadlineSeconds",
+    until: "it gets further, or its template is changed",
+    since: condition.since,
+    next: `refit rollout undo ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "held",
+  };
 }
 
 function closedSubsets({ subject }: Facts): Cause[] {
@@ -199,34 +193,30 @@ function closedSubsets({ subject }: Facts): Cause[] {
 }
 
 /** Pods that are not created are no part of the set's rollout: it is done while they are refused. */
-function injectionRefused({ events, now, subject }: Facts): Cause[] {
+function injectionRefused({ events, now, subject }: Facts): Cause | undefined {
   const event = events.find(({ reason, at }) => reason === injectionEvent && now - at <= 10 * minute);
-  if (event === undefined) return [];
-  return [
-    {
-      reason: injectionEvent,
-      message: `${shownText(event.message)} (${age(now - event.at)} ago)`,
-      until: "what the message names is put right, and the pod is created again",
-      since: event.firstAt,
-      next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "held",
-    },
-  ];
+  if (event === undefined) return undefined;
+  return {
+    reason: injectionEvent,
+    message: `${shownText(event.message)} (${age(now - event.at)} ago)`,
+    until: "what the message names is put right, and the pod is created again",
+    since: event.firstAt,
+    next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "held",
+  };
 }
 
-function notObserved(facts: Facts): Cause[] {
+function notObserved(facts: Facts): Cause | undefined {
   const { subject } = facts;
-  if (!isBehind(facts) || controllerAbsent(facts).length > 0) return [];
+  if (!isBehind(facts) || controllerAbsent(facts).length > 0) return undefined;
   const { generation, observedGeneration = 0 } = subject;
-  return [
-    {
-      reason: "NotObserved",
-      message: `its controller has not reported on generation ${generation} yet, the status is of generation ${observedGeneration}`,
-      until: "the controller has planned the change and its first writes are answered",
-      next: "kubectl get pods,leases -n kruise-system",
-      outlook: "moving",
-    },
-  ];
+  return {
+    reason: "NotObserved",
+    message: `its controller has not reported on generation ${generation} yet, the status is of generation ${observedGeneration}`,
+    until: "the controller has planned the change and its first writes are answered",
+    next: "kubectl get pods,leases -n kruise-system",
+    outlook: "moving",
+  };
 }
 
 const mostWarnings = 3;

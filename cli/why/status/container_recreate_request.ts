@@ -2,7 +2,7 @@
 import { counted } from "../../../kube/core/index.ts";
 import { type AnyObject, at, listAt, numberAt, textAt } from "../../fields.ts";
 import { inNamespace } from "../../resource_types.ts";
-import type { Cause } from "../causes/cause.ts";
+import { type Cause, holding } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { timeAt } from "../causes/pod_facts.ts";
 import { shownName, shownText } from "../causes/shown_text.ts";
@@ -33,12 +33,12 @@ export function explainRecreateRequest(request: AnyObject, facts: Facts): Findin
   const said = shownText(textAt(request, "status", "message") ?? "");
   return {
     summary: `${shownText(phase) || "not taken up yet"}, ${done} of ${counted(states.length, "container")} of pod ${pod} recreated${said === "" ? "" : `; ${said}`}`,
-    causes: [
-      ...endedWithout(request, said, isOver && done < states.length, facts),
-      ...states.flatMap((state, index) =>
+    causes: holding([
+      endedWithout(request, said, isOver && done < states.length, facts),
+      ...states.map((state, index) =>
         causeOf(request, state, { before: states.slice(0, index), phase, facts, isOver }),
       ),
-    ],
+    ]),
     ...(isOver ? { isDone: true } : {}),
   };
 }
@@ -59,18 +59,21 @@ function statesOf(request: AnyObject): ContainerState[] {
 }
 
 /** The controller ended it: its pod is gone, its time is over, or no agent answered. */
-function endedWithout(request: AnyObject, said: string, isUnfinished: boolean, { subject }: Facts): Cause[] {
-  if (!isUnfinished || said === "") return [];
-  return [
-    {
-      reason: "RecreateFailed",
-      message: `it ended before all containers were recreated: ${said}`,
-      until: "the cause is removed, and a new request is created",
-      since: timeAt(request, "status", "completionTime"),
-      next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "stuck",
-    },
-  ];
+function endedWithout(
+  request: AnyObject,
+  said: string,
+  isUnfinished: boolean,
+  { subject }: Facts,
+): Cause | undefined {
+  if (!isUnfinished || said === "") return undefined;
+  return {
+    reason: "RecreateFailed",
+    message: `it ended before all containers were recreated: ${said}`,
+    until: "the cause is removed, and a new request is created",
+    since: timeAt(request, "status", "completionTime"),
+    next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "stuck",
+  };
 }
 
 interface ContainerScope {
@@ -80,32 +83,28 @@ interface ContainerScope {
   readonly isOver: boolean;
 }
 
-function causeOf(request: AnyObject, state: ContainerState, scope: ContainerScope): Cause[] {
+function causeOf(request: AnyObject, state: ContainerState, scope: ContainerScope): Cause | undefined {
   const { facts, isOver, phase } = scope;
   const pod = `${shownName(textAt(request, "spec", "podName") ?? "")}${inNamespace(facts.subject.namespace)}`;
   if (state.phase === "Failed")
-    return [
-      {
-        reason: "RecreateFailed",
-        message: `container ${state.name}: ${state.message || "it could not be recreated"}`,
-        until: "the cause is removed, and a new request is created",
-        since: timeAt(request, "status", "completionTime"),
-        next: `kubectl describe pod ${pod}`,
-        outlook: "stuck",
-      },
-    ];
-  if (isOver || phase === "" || state.phase === "Succeeded") return [];
-  const { message, until } = stepOf(request, state, scope);
-  return [
-    {
-      reason: state.phase === "Pending" ? "RecreatePending" : "Recreating",
-      message: `container ${state.name}: ${message}${state.message === "" ? "" : ` (${state.message})`}`,
-      until,
-      since: timeAt(request, "metadata", "creationTimestamp"),
+    return {
+      reason: "RecreateFailed",
+      message: `container ${state.name}: ${state.message || "it could not be recreated"}`,
+      until: "the cause is removed, and a new request is created",
+      since: timeAt(request, "status", "completionTime"),
       next: `kubectl describe pod ${pod}`,
-      outlook: "moving",
-    },
-  ];
+      outlook: "stuck",
+    };
+  if (isOver || phase === "" || state.phase === "Succeeded") return undefined;
+  const { message, until } = stepOf(request, state, scope);
+  return {
+    reason: state.phase === "Pending" ? "RecreatePending" : "Recreating",
+    message: `container ${state.name}: ${message}${state.message === "" ? "" : ` (${state.message})`}`,
+    until,
+    since: timeAt(request, "metadata", "creationTimestamp"),
+    next: `kubectl describe pod ${pod}`,
+    outlook: "moving",
+  };
 }
 
 function stepOf(

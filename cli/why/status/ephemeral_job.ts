@@ -4,14 +4,11 @@ import { ephemeralJob } from "../../../crds/index.ts";
 import { counted, formatSelector, isJsonObject } from "../../../kube/core/index.ts";
 import { type AnyObject, at, countAt, isFields, listAt, numberAt, selectorAt, textAt } from "../../fields.ts";
 import { inNamespace } from "../../resource_types.ts";
-import type { Cause } from "../causes/cause.ts";
+import { type Cause, holding } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { conditionsOf, timeAt } from "../causes/pod_facts.ts";
 import { shownName, shownText } from "../causes/shown_text.ts";
 import { earliestOf, type Findings, groupedCauses, named, statusSource } from "./status_source.ts";
-
-/** Pages of pods beyond which none are read. */
-const mostPages = 20;
 
 export const ephemeralJobStatus = statusSource<readonly AnyObject[]>({
   group: "apps.kruise.io",
@@ -20,10 +17,7 @@ export const ephemeralJobStatus = statusSource<readonly AnyObject[]>({
   async read(reader, job) {
     const { namespace = "" } = job.metadata;
     const labelSelector = formatSelector(selectorAt(job, "spec", "selector"));
-    const pods: AnyObject[] = [];
-    for await (const page of reader.pages("", "Pod", { namespace, labelSelector }, mostPages))
-      pods.push(...page);
-    return pods;
+    return reader.collect("", "Pod", { namespace, labelSelector });
   },
   explain: explainEphemeralJob,
 });
@@ -50,22 +44,22 @@ export function explainEphemeralJob(job: AnyObject, pods: readonly AnyObject[], 
   const open = isOver
     ? []
     : [
-        ...paused(job, facts),
-        ...(targets.length === 0 ? [noPods(pods.length, facts)] : []),
+        paused(job, facts),
+        targets.length === 0 ? noPods(pods.length, facts) : undefined,
         ...groupedCauses(inState("waiting"), keyOf, waitingCause(facts)),
         ...groupedCauses(inState("running"), ({ container }) => container, runningCause(facts)),
-        ...notBegun(job, todo, runs, facts),
+        notBegun(job, todo, runs, facts),
       ];
   return {
     summary:
       `${shownText(textAt(job, "status", "phase") ?? "") || "not reported on yet"}, ` +
       `${count("succeeded")} of ${counted(count("match"), "pod")} succeeded, ` +
       `${count("failed")} failed, ${count("running")} running, ${count("waiting")} waiting`,
-    causes: [
-      ...ended(job, isOver, facts),
+    causes: holding([
+      ended(job, isOver, facts),
       ...groupedCauses(inState("failed"), keyOf, failedCause(facts)),
       ...open,
-    ],
+    ]),
     ...(isOver ? { isDone: true } : {}),
   };
 }
@@ -176,17 +170,15 @@ const runningCause: Grouping =
     outlook: "moving",
   });
 
-function paused(job: AnyObject, { subject }: Facts): Cause[] {
-  if (at(job, "spec", "paused") !== true) return [];
-  return [
-    {
-      reason: "Paused",
-      message: "paused: it goes to no further pods",
-      until: "spec.paused is taken away",
-      next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "stuck",
-    },
-  ];
+function paused(job: AnyObject, { subject }: Facts): Cause | undefined {
+  if (at(job, "spec", "paused") !== true) return undefined;
+  return {
+    reason: "Paused",
+    message: "paused: it goes to no further pods",
+    until: "spec.paused is taken away",
+    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "stuck",
+  };
 }
 
 /** `matched`: pods with its labels, of which none can be taken. */
@@ -207,37 +199,33 @@ function notBegun(
   pods: readonly string[],
   runs: readonly Run[],
   { subject }: Facts,
-): Cause[] {
-  if (pods.length === 0 || at(job, "spec", "paused") === true) return [];
+): Cause | undefined {
+  if (pods.length === 0 || at(job, "spec", "paused") === true) return undefined;
   const busy = new Set(runs.filter(({ state }) => state !== "failed").map(({ pod }) => pod)).size;
   const parallelism = numberAt(job, "spec", "parallelism") ?? 1;
   const isFull = busy >= parallelism;
-  return [
-    {
-      reason: isFull ? "Parallelism" : "NotBegun",
-      message: `${counted(pods.length, "pod")}: ${isFull ? `later, parallelism is ${parallelism}` : "its containers are not added yet"}${named(pods)}`,
-      until: isFull ? "pods before them are done, or spec.parallelism is raised" : "the controller adds them",
-      since: subject.createdAt,
-      next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: isFull ? "held" : "moving",
-    },
-  ];
+  return {
+    reason: isFull ? "Parallelism" : "NotBegun",
+    message: `${counted(pods.length, "pod")}: ${isFull ? `later, parallelism is ${parallelism}` : "its containers are not added yet"}${named(pods)}`,
+    until: isFull ? "pods before them are done, or spec.parallelism is raised" : "the controller adds them",
+    since: subject.createdAt,
+    next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: isFull ? "held" : "moving",
+  };
 }
 
 /** Its deadline, or what made it end as failed. */
-function ended(job: AnyObject, isOver: boolean, { subject }: Facts): Cause[] {
+function ended(job: AnyObject, isOver: boolean, { subject }: Facts): Cause | undefined {
   const conditions = conditionsOf(at(job, "status"));
   const failed = conditions.get("JobFailed") ?? conditions.get("JobError");
   const isError = conditions.has("JobError");
-  if (failed?.status !== "True" || !(isOver || isError)) return [];
-  return [
-    {
-      reason: shownText(failed.reason) || "JobFailed",
-      message: `the job ${isError ? "cannot run" : "has failed"}: ${shownText(failed.message)}`,
-      until: "a new job is created",
-      since: failed.since,
-      next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "stuck",
-    },
-  ];
+  if (failed?.status !== "True" || !(isOver || isError)) return undefined;
+  return {
+    reason: shownText(failed.reason) || "JobFailed",
+    message: `the job ${isError ? "cannot run" : "has failed"}: ${shownText(failed.message)}`,
+    until: "a new job is created",
+    since: failed.since,
+    next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "stuck",
+  };
 }

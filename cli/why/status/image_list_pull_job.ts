@@ -1,8 +1,8 @@
 /** ImageListPullJob: which of its images are not everywhere yet, by the ImagePullJob of each. Spec: images L2. */
 import { counted } from "../../../kube/core/index.ts";
-import { type AnyObject, at, countAt, listAt, textAt } from "../../fields.ts";
+import { type AnyObject, countAt, isControlledBy, listAt, textAt } from "../../fields.ts";
 import { inNamespace } from "../../resource_types.ts";
-import type { Cause } from "../causes/cause.ts";
+import { type Cause, holding } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { timeAt } from "../causes/pod_facts.ts";
 import { shownName, shownText } from "../causes/shown_text.ts";
@@ -14,13 +14,9 @@ export const imageListPullJobStatus = statusSource<readonly AnyObject[]>({
   isLasting: false,
   events: ["PullImageFailed"],
   async read(reader, { metadata }) {
-    const scope = metadata.namespace === undefined ? {} : { namespace: metadata.namespace };
-    const jobs = await reader.list("apps.kruise.io", "ImagePullJob", scope);
-    return (jobs ?? []).filter((job) =>
-      listAt(job, "metadata", "ownerReferences").some(
-        (owner) => at(owner, "controller") === true && textAt(owner, "uid") === metadata.uid,
-      ),
-    );
+    const jobs = await reader.list("apps.kruise.io", "ImagePullJob", { namespace: metadata.namespace });
+    const owners = new Set([metadata.uid ?? ""]);
+    return (jobs ?? []).filter((job) => isControlledBy(job, owners));
   },
   explain: explainImageListPullJob,
 });
@@ -37,33 +33,34 @@ export function explainImageListPullJob(
   const completed = countAt(job, "status", "completed");
   return {
     summary: `${countAt(job, "status", "succeeded")} of ${counted(images.length, "image")} on all nodes, ${completed} completed`,
-    causes: [...new Set(images)].flatMap((image) => causeOf(image, byImage.get(image), facts, isOver)),
+    causes: holding([...new Set(images)].map((image) => causeOf(image, byImage.get(image), facts, isOver))),
     ...(isOver ? { isDone: true } : {}),
   };
 }
 
-function causeOf(image: string, child: AnyObject | undefined, { subject }: Facts, isOver: boolean): Cause[] {
-  if (child === undefined) return isOver ? [] : [notMade(image, subject)];
+function causeOf(
+  image: string,
+  child: AnyObject | undefined,
+  { subject }: Facts,
+  isOver: boolean,
+): Cause | undefined {
+  if (child === undefined) return isOver ? undefined : notMade(image, subject);
   const desired = countAt(child, "status", "desired");
   const succeeded = countAt(child, "status", "succeeded");
   const failed = countAt(child, "status", "failed");
   const isStarted = timeAt(child, "status", "startTime") !== undefined;
-  if (isStarted && failed === 0 && succeeded === desired && desired > 0) return [];
+  if (isStarted && failed === 0 && succeeded === desired && desired > 0) return undefined;
   const name = shownName(textAt(child, "metadata", "name") ?? "");
   const nodes = `${succeeded} of ${counted(desired, "node")} ${desired === 1 ? "has" : "have"} it`;
-  return [
-    {
-      reason: failed > 0 ? "PullFailed" : "Pulling",
-      message: `image ${shownText(image)}: ${nodes}${failed > 0 ? `, ${counted(failed, "node")} failed` : ""}`,
-      until:
-        failed > 0
-          ? "the cause on these nodes is removed, and the job is created again"
-          : "all nodes have it",
-      since: timeAt(child, "status", "startTime") ?? timeAt(child, "metadata", "creationTimestamp"),
-      next: `refit why imagepulljob/${name}${inNamespace(subject.namespace)}`,
-      outlook: failed > 0 ? "stuck" : "moving",
-    },
-  ];
+  return {
+    reason: failed > 0 ? "PullFailed" : "Pulling",
+    message: `image ${shownText(image)}: ${nodes}${failed > 0 ? `, ${counted(failed, "node")} failed` : ""}`,
+    until:
+      failed > 0 ? "the cause on these nodes is removed, and the job is created again" : "all nodes have it",
+    since: timeAt(child, "status", "startTime") ?? timeAt(child, "metadata", "creationTimestamp"),
+    next: `refit why imagepulljob/${name}${inNamespace(subject.namespace)}`,
+    outlook: failed > 0 ? "stuck" : "moving",
+  };
 }
 
 function notMade(image: string, { name, namespace, createdAt }: Facts["subject"]): Cause {

@@ -1,9 +1,8 @@
 /** ImagePullJob: which nodes do not have the image yet, and why. Spec: images P3, P4. */
-import type { NodeImage } from "../../../crds/index.ts";
 import { counted } from "../../../kube/core/index.ts";
 import { type AnyObject, countAt, intOrStringAt, listAt, textAt } from "../../fields.ts";
 import { inNamespace } from "../../resource_types.ts";
-import type { Cause } from "../causes/cause.ts";
+import { type Cause, holding } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { readAgents } from "../causes/gather.ts";
 import { timeAt } from "../causes/pod_facts.ts";
@@ -13,9 +12,6 @@ import { nodeImageIn } from "../pull_jobs.ts";
 import { type Agents, type PullTask, pullCauses, pullTasksOf } from "./pull_tasks.ts";
 import { type Findings, named, statusSource } from "./status_source.ts";
 
-/** Pages of NodeImages, one a node, beyond which nodes are not read. */
-const mostPages = 20;
-
 interface Related {
   /** Undefined where they cannot be read. */
   readonly tasks: readonly PullTask[];
@@ -24,8 +20,8 @@ interface Related {
 
 async function readTasks(reader: Reader, uid: string): Promise<PullTask[]> {
   const tasks: PullTask[] = [];
-  for await (const page of reader.pages("apps.kruise.io", "NodeImage", {}, mostPages)) {
-    const nodeImages = page.map(nodeImageIn).filter((each): each is NodeImage => each !== undefined);
+  for await (const page of reader.pages("apps.kruise.io", "NodeImage", {})) {
+    const nodeImages = page.map(nodeImageIn).filter((each) => each !== undefined);
     tasks.push(...nodeImages.flatMap(pullTasksOf).filter(({ owners }) => owners.includes(uid)));
   }
   return tasks;
@@ -55,11 +51,11 @@ export function explainImagePullJob(job: AnyObject, { tasks, agents }: Related, 
   const isOver = timeAt(job, "status", "completionTime") !== undefined;
   const retry = "the cause is removed, and the job is deleted and created again";
   const open = isOver ? tasks.filter(({ phase }) => phase === "Failed") : tasks;
-  const causes = [
+  const causes = holding([
     ...pullCauses(open, { agents, now, noun: "node", retry }),
-    ...failedBefore(job, tasks, facts, retry),
-    ...(isOver ? [] : [...noNodes(job, facts), ...behindOthers(job, facts)]),
-  ];
+    failedBefore(job, tasks, facts, retry),
+    ...(isOver ? [] : [noNodes(job, facts), behindOthers(job, facts)]),
+  ]);
   return { summary, causes, ...(isOver ? { isDone: true } : {}) };
 }
 
@@ -69,52 +65,47 @@ function failedBefore(
   tasks: readonly PullTask[],
   { subject }: Facts,
   until: string,
-): Cause[] {
+): Cause | undefined {
   const said = new Set(tasks.filter(({ phase }) => phase === "Failed").map(({ node }) => node));
   const nodes = listAt(job, "status", "failedNodes").filter(
     (node): node is string => typeof node === "string" && !said.has(node),
   );
-  if (nodes.length === 0) return [];
+  if (nodes.length === 0) return undefined;
   const message = shownText(textAt(job, "status", "message") ?? "");
   const isLate = message.includes("activeDeadlineSeconds");
-  return [
-    {
-      reason: isLate ? "DeadlineExceeded" : "PullFailed",
-      message: `${counted(nodes.length, "node")}: ${isLate ? message : "the pull failed"}${named(nodes)}`,
-      until,
-      since: timeAt(job, "status", "completionTime"),
-      next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "stuck",
-    },
-  ];
+  return {
+    reason: isLate ? "DeadlineExceeded" : "PullFailed",
+    message: `${counted(nodes.length, "node")}: ${isLate ? message : "the pull failed"}${named(nodes)}`,
+    until,
+    since: timeAt(job, "status", "completionTime"),
+    next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "stuck",
+  };
 }
 
-function noNodes(job: AnyObject, { subject }: Facts): Cause[] {
-  if (countAt(job, "status", "desired") > 0 || timeAt(job, "status", "startTime") === undefined) return [];
-  return [
-    {
-      reason: "NoNodes",
-      message: "no node that has a NodeImage matches spec.selector or spec.podSelector",
-      until: "a node matches, or the selector is corrected",
-      since: subject.createdAt,
-      next: "kubectl get nodeimages --show-labels",
-      outlook: "stuck",
-    },
-  ];
+function noNodes(job: AnyObject, { subject }: Facts): Cause | undefined {
+  if (countAt(job, "status", "desired") > 0 || timeAt(job, "status", "startTime") === undefined)
+    return undefined;
+  return {
+    reason: "NoNodes",
+    message: "no node that has a NodeImage matches spec.selector or spec.podSelector",
+    until: "a node matches, or the selector is corrected",
+    since: subject.createdAt,
+    next: "kubectl get nodeimages --show-labels",
+    outlook: "stuck",
+  };
 }
 
-function behindOthers(job: AnyObject, { subject }: Facts): Cause[] {
+function behindOthers(job: AnyObject, { subject }: Facts): Cause | undefined {
   const count = (name: string): number => countAt(job, "status", name);
   const left = count("desired") - count("succeeded") - count("failed") - count("active");
-  if (left <= 0) return [];
+  if (left <= 0) return undefined;
   const parallelism = intOrStringAt(job, "spec", "parallelism") ?? 1;
-  return [
-    {
-      reason: "Parallelism",
-      message: `${counted(left, "node")}: not asked yet, parallelism is ${shownText(String(parallelism))}`,
-      until: "nodes before them are done, or spec.parallelism is raised",
-      next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "held",
-    },
-  ];
+  return {
+    reason: "Parallelism",
+    message: `${counted(left, "node")}: not asked yet, parallelism is ${shownText(String(parallelism))}`,
+    until: "nodes before them are done, or spec.parallelism is raised",
+    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "held",
+  };
 }

@@ -1,7 +1,7 @@
 /** NodeImage: which images a node does not have yet, and why. Spec: images N3. */
 import { counted } from "../../../kube/core/index.ts";
 import { type AnyObject, textAt } from "../../fields.ts";
-import type { Cause } from "../causes/cause.ts";
+import { type Cause, holding } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { readAgents } from "../causes/gather.ts";
 import { agentsCommand } from "../causes/nodes.ts";
@@ -27,22 +27,20 @@ export function explainNodeImage(object: AnyObject, agents: Agents, { now }: Fac
   const retry = "the cause is removed, and the pull is asked for again by a new job or a higher version";
   return {
     summary: `${inPhase("Succeeded")} of ${counted(tasks.length, "image")} pulled, ${inPhase("Pulling")} being pulled, ${inPhase("Failed")} failed`,
-    causes: [...firstSyncFailed(object), ...pullCauses(tasks, { agents, now, noun: "image", retry })],
+    causes: holding([firstSyncFailed(object), ...pullCauses(tasks, { agents, now, noun: "image", retry })]),
   };
 }
 
 /** The agent could not list what the runtime has. */
-function firstSyncFailed(object: AnyObject): Cause[] {
+function firstSyncFailed(object: AnyObject): Cause | undefined {
   const state = textAt(object, "status", "firstSyncStatus", "status") ?? "";
-  if (state.toLowerCase() !== "failed") return [];
-  return [
-    {
-      reason: "FirstSyncFailed",
-      message: `the agent could not list the images of the node: ${shownText(textAt(object, "status", "firstSyncStatus", "message") ?? "")}`,
-      until: "the container runtime answers the agent",
-      since: timeAt(object, "status", "firstSyncStatus", "syncAt"),
-      next: agentsCommand(textAt(object, "metadata", "name") ?? ""),
-      outlook: "stuck",
-    },
-  ];
+  if (state.toLowerCase() !== "failed") return undefined;
+  return {
+    reason: "FirstSyncFailed",
+    message: `the agent could not list the images of the node: ${shownText(textAt(object, "status", "firstSyncStatus", "message") ?? "")}`,
+    until: "the container runtime answers the agent",
+    since: timeAt(object, "status", "firstSyncStatus", "syncAt"),
+    next: agentsCommand(textAt(object, "metadata", "name") ?? ""),
+    outlook: "stuck",
+  };
 }

@@ -1,16 +1,12 @@
 /** PersistentPodState: which pods are recorded, and which cannot go back to where they were. Spec: persistentpodstate 4. */
 import { counted } from "../../../kube/core/index.ts";
-import { type AnyObject, at, fieldsAt, listAt, textAt, textsAt } from "../../fields.ts";
+import { type AnyObject, at, fieldsAt, isControlledBy, listAt, textAt, textsAt } from "../../fields.ts";
 import { inNamespace } from "../../resource_types.ts";
 import type { Cause } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { conditionsOf, timeAt } from "../causes/pod_facts.ts";
-import type { Reader } from "../causes/reader.ts";
 import { shownName, shownText } from "../causes/shown_text.ts";
 import { type Findings, groupedCauses, named, statusSource } from "./status_source.ts";
-
-/** Pages of pods beyond which none are read. */
-const mostPages = 20;
 
 interface Related {
   /** Undefined where it cannot be read. */
@@ -29,25 +25,15 @@ export const persistentPodStateStatus = statusSource<Related>({
     const kind = textAt(object, "spec", "targetRef", "kind") ?? "";
     const name = textAt(object, "spec", "targetRef", "name") ?? "";
     const target = await reader.get(group, kind, { namespace, name });
-    const pods = target === undefined || target === "missing" ? [] : await podsOf(reader, target);
-    return { target, pods };
+    if (target === undefined || target === "missing") return { target, pods: [] };
+    const owners = new Set([target.metadata.uid ?? ""]);
+    return {
+      target,
+      pods: await reader.collect("", "Pod", { namespace }, (pod) => isControlledBy(pod, owners)),
+    };
   },
   explain: explainPersistentPodState,
 });
-
-async function podsOf(reader: Reader, { metadata }: AnyObject): Promise<AnyObject[]> {
-  const pods: AnyObject[] = [];
-  const { namespace = "", uid } = metadata;
-  for await (const page of reader.pages("", "Pod", { namespace }, mostPages))
-    pods.push(
-      ...page.filter((pod) =>
-        listAt(pod, "metadata", "ownerReferences").some(
-          (owner) => at(owner, "controller") === true && textAt(owner, "uid") === uid,
-        ),
-      ),
-    );
-  return pods;
-}
 
 export function explainPersistentPodState(
   object: AnyObject,

@@ -5,15 +5,13 @@ import { counted } from "../../../kube/core/index.ts";
 import { type AnyObject, countAt, fieldsAt, intOrStringAt, numberAt, textAt, textsAt } from "../../fields.ts";
 import { inNamespace } from "../../resource_types.ts";
 import { age } from "../../text_table.ts";
-import type { Cause } from "../causes/cause.ts";
+import { type Cause, holding } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { timeAt } from "../causes/pod_facts.ts";
 import { minute } from "../causes/pod_reason.ts";
 import { shownName, shownText } from "../causes/shown_text.ts";
 import { earliestOf, type Findings, named, statusSource } from "./status_source.ts";
 
-/** Pages of pods beyond which none are read. */
-const mostPages = 20;
 /** Refusals before that are over. */
 const lately = 60 * minute;
 
@@ -29,14 +27,12 @@ export const podUnavailableBudgetStatus = statusSource<Related>({
   kind: "PodUnavailableBudget",
   isLasting: true,
   async read(reader, { metadata: { name, namespace = "" } }) {
-    const pods: string[] = [];
-    for await (const page of reader.pages("", "Pod", { namespace }, mostPages))
-      for (const pod of page)
-        if (relatedBudget(textsAt(pod, "metadata", "annotations")) === name)
-          pods.push(textAt(pod, "metadata", "name") ?? "");
+    const isProtected = (pod: AnyObject): boolean =>
+      relatedBudget(textsAt(pod, "metadata", "annotations")) === name;
+    const pods = await reader.collect("", "Pod", { namespace }, isProtected);
     const fieldSelector = "reason=PubPreventPodDeletion";
     const refusals = await reader.list("", "Event", { namespace, fieldSelector });
-    return { pods, refusals: refusals ?? [] };
+    return { pods: pods.map((pod) => textAt(pod, "metadata", "name") ?? ""), refusals: refusals ?? [] };
   },
   explain: explainPodUnavailableBudget,
 });
@@ -50,28 +46,26 @@ export function explainPodUnavailableBudget(
   const protectedPods = `${counted(pods.length, "pod")} protected${named(pods)}`;
   return {
     summary: `${protectedPods}, ${count("currentAvailable")} available, ${count("desiredAvailable")} must stay, ${count("unavailableAllowed")} may go now`,
-    causes: [
-      ...noPods(pods, facts),
-      ...exhausted(budget, pods, facts),
-      ...protectsNothing(budget, pods, facts),
-      ...leaving(budget, facts),
-      ...refused(pods, refusals, facts),
-    ],
+    causes: holding([
+      noPods(pods, facts),
+      exhausted(budget, pods, facts),
+      protectsNothing(budget, pods, facts),
+      leaving(budget, facts),
+      refused(pods, refusals, facts),
+    ]),
   };
 }
 
-function noPods(pods: readonly string[], { subject }: Facts): Cause[] {
-  if (pods.length > 0) return [];
-  return [
-    {
-      reason: "NoPods",
-      message: "spec.selector or spec.targetRef matches no pod",
-      until: "a pod matches, or the budget is corrected",
-      since: subject.createdAt,
-      next: `kubectl get pods --show-labels${inNamespace(subject.namespace)}`,
-      outlook: "stuck",
-    },
-  ];
+function noPods(pods: readonly string[], { subject }: Facts): Cause | undefined {
+  if (pods.length > 0) return undefined;
+  return {
+    reason: "NoPods",
+    message: "spec.selector or spec.targetRef matches no pod",
+    until: "a pod matches, or the budget is corrected",
+    since: subject.createdAt,
+    next: `kubectl get pods --show-labels${inNamespace(subject.namespace)}`,
+    outlook: "stuck",
+  };
 }
 
 /** `maxUnavailable is 1`, as the spec says it. */
@@ -83,63 +77,61 @@ function limitOf(budget: AnyObject): string {
   return `${name} is ${shownText(String(intOrStringAt(budget, "spec", name)))}`;
 }
 
-function exhausted(budget: AnyObject, pods: readonly string[], { subject }: Facts): Cause[] {
+function exhausted(budget: AnyObject, pods: readonly string[], { subject }: Facts): Cause | undefined {
   const available = countAt(budget, "status", "currentAvailable");
   const desired = countAt(budget, "status", "desiredAvailable");
   const total = numberAt(budget, "status", "totalReplicas") ?? 0;
-  if (pods.length === 0 || desired === 0 || available > desired) return [];
+  if (pods.length === 0 || desired === 0 || available > desired) return undefined;
   const isNever = desired >= total;
   const until = isNever
     ? "the budget leaves room: even with all pods available none may go"
     : "more of its pods are available, or its limit is changed";
-  return [
-    {
-      reason: "BudgetExhausted",
-      message: `no pod may go: ${available} of ${total} available, ${desired} must stay (${limitOf(budget)})`,
-      until,
-      next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: isNever ? "stuck" : "held",
-    },
-  ];
+  return {
+    reason: "BudgetExhausted",
+    message: `no pod may go: ${available} of ${total} available, ${desired} must stay (${limitOf(budget)})`,
+    until,
+    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: isNever ? "stuck" : "held",
+  };
 }
 
-function protectsNothing(budget: AnyObject, pods: readonly string[], { subject }: Facts): Cause[] {
-  if (pods.length === 0 || numberAt(budget, "status", "desiredAvailable") !== 0) return [];
-  return [
-    {
-      reason: "NoLimit",
-      message: `it refuses nothing: no pod must stay (${limitOf(budget)})`,
-      until: "its limit is changed",
-      next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
-      outlook: "held",
-    },
-  ];
+function protectsNothing(budget: AnyObject, pods: readonly string[], { subject }: Facts): Cause | undefined {
+  if (pods.length === 0 || numberAt(budget, "status", "desiredAvailable") !== 0) return undefined;
+  return {
+    reason: "NoLimit",
+    message: `it refuses nothing: no pod must stay (${limitOf(budget)})`,
+    until: "its limit is changed",
+    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    outlook: "held",
+  };
 }
 
 /** Allowed by admission, and not seen by the controller yet. */
-function leaving(budget: AnyObject, { subject }: Facts): Cause[] {
+function leaving(budget: AnyObject, { subject }: Facts): Cause | undefined {
   const entries = [
     ...Object.entries(fieldsAt(budget, "status", "disruptedPods")),
     ...Object.entries(fieldsAt(budget, "status", "unavailablePods")),
   ];
-  if (entries.length === 0) return [];
+  if (entries.length === 0) return undefined;
   const since = entries.map(([name]) => {
     const deletedAt = timeAt(budget, "status", "disruptedPods", name);
     return deletedAt ?? timeAt(budget, "status", "unavailablePods", name);
   });
-  return [
-    {
-      reason: "Disrupting",
-      message: `${counted(entries.length, "pod")}: allowed to go, and counted as gone${named(entries.map(([name]) => name))}`,
-      until: "the controller sees it, 20 s after a deletion or 10 s after an update at the latest",
-      since: earliestOf(since),
-      next: `kubectl get ${subject.name}${inNamespace(subject.namespace)} -o yaml`,
-      outlook: "moving",
-    },
-  ];
+  return {
+    reason: "Disrupting",
+    message: `${counted(entries.length, "pod")}: allowed to go, and counted as gone${named(entries.map(([name]) => name))}`,
+    until: "the controller sees it, 20 s after a deletion or 10 s after an update at the latest",
+    since: earliestOf(since),
+    next: `kubectl get ${subject.name}${inNamespace(subject.namespace)} -o yaml`,
+    outlook: "moving",
+  };
 }
 
-function refused(pods: readonly string[], events: readonly AnyObject[], { now, subject }: Facts): Cause[] {
+function refused(
+  pods: readonly string[],
+  events: readonly AnyObject[],
+  { now, subject }: Facts,
+): Cause | undefined {
   const own = new Set(pods);
   const recent = events.flatMap((event) => {
     const pod = textAt(event, "involvedObject", "name") ?? "";
@@ -151,15 +143,13 @@ function refused(pods: readonly string[], events: readonly AnyObject[], { now, s
     return own.has(pod) && now - at < lately ? [{ pod: shownName(pod), at }] : [];
   });
   const latest = recent.toSorted((a, b) => b.at - a.at)[0];
-  if (latest === undefined) return [];
+  if (latest === undefined) return undefined;
   const names = [...new Set(recent.map(({ pod }) => pod))];
-  return [
-    {
-      reason: "Refused",
-      message: `deletions, evictions or updates of ${counted(names.length, "pod")} were refused in the last hour, last ${age(now - latest.at)} ago${named(names)}`,
-      until: "the budget has room, and the request is sent again",
-      next: `kubectl get events${inNamespace(subject.namespace)} --field-selector reason=PubPreventPodDeletion`,
-      outlook: "held",
-    },
-  ];
+  return {
+    reason: "Refused",
+    message: `deletions, evictions or updates of ${counted(names.length, "pod")} were refused in the last hour, last ${age(now - latest.at)} ago${named(names)}`,
+    until: "the budget has room, and the request is sent again",
+    next: `kubectl get events${inNamespace(subject.namespace)} --field-selector reason=PubPreventPodDeletion`,
+    outlook: "held",
+  };
 }

@@ -12,9 +12,6 @@ import { shownName, shownText } from "../causes/shown_text.ts";
 import type { Agents } from "./pull_tasks.ts";
 import { earliestOf, type Findings, groupedCauses, named, statusSource } from "./status_source.ts";
 
-/** Pages of pods, and of nodes, beyond which none are read. */
-const mostPages = 20;
-
 /** One probe of one pod, and its last result. */
 interface ProbeResult {
   readonly pod: string;
@@ -42,13 +39,11 @@ export const podProbeMarkerStatus = statusSource<MarkerRelated>({
   async read(reader, marker) {
     const { namespace = "" } = marker.metadata;
     const labelSelector = formatSelector(selectorAt(marker, "spec", "selector"));
-    const pods: AnyObject[] = [];
-    const nodePodProbes: AnyObject[] = [];
-    for await (const page of reader.pages("", "Pod", { namespace, labelSelector }, mostPages))
-      pods.push(...page);
-    for await (const page of reader.pages("apps.kruise.io", "NodePodProbe", {}, mostPages))
-      nodePodProbes.push(...page);
-    return { pods, nodePodProbes, agents: await readAgents(reader) };
+    return {
+      pods: await reader.collect("", "Pod", { namespace, labelSelector }),
+      nodePodProbes: await reader.collect("apps.kruise.io", "NodePodProbe", {}),
+      agents: await readAgents(reader),
+    };
   },
   explain: explainPodProbeMarker,
 });
