@@ -3,16 +3,11 @@ declare module "cli-progress" {
   export interface BarOptions {
     format: string | ((options: BarOptions, params: BarParams, payload: Record<string, unknown>) => string);
     stream?: NodeJS.WritableStream;
-    barsize?: number;
-    barCompleteChar?: string;
-    barIncompleteChar?: string;
     hideCursor?: boolean;
-    clearOnComplete?: boolean;
     gracefulExit?: boolean;
     forceRedraw?: boolean;
     fps?: number;
     emptyOnZero?: boolean;
-    autopadding?: boolean;
   }
   export interface BarParams {
     readonly progress: number;

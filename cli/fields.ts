@@ -65,6 +65,11 @@ export function textsAt(value: unknown, ...path: readonly Step[]): Record<string
   return texts;
 }
 
+/** The condition of this type in the object's status. */
+export function conditionOf(object: unknown, type: string): unknown {
+  return listAt(object, "status", "conditions").find((condition) => textAt(condition, "type") === type);
+}
+
 /** Whether the object's controller has one of these UIDs. */
 export function isControlledBy(object: AnyObject, owners: ReadonlySet<string>): boolean {
   const references = listAt(object, "metadata", "ownerReferences");

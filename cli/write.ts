@@ -1,9 +1,9 @@
 /** Changes of objects that hold only for the version that was read. */
 import { applyJsonPatch } from "../kube/core/index.ts";
-import type { JsonPatchOperation } from "../kube/index.ts";
+import type { JsonPatchOperation, WriteOptions } from "../kube/index.ts";
 import type { ClusterAccess } from "./command.ts";
 import { type AnyObject, isFields, type Step, toAnyObject } from "./fields.ts";
-import { objectResource } from "./resource_types.ts";
+import { objectResource, type ResourceType } from "./resource_types.ts";
 import type { DryRun } from "./result.ts";
 import type { Target } from "./target.ts";
 
@@ -34,8 +34,23 @@ export async function changeObject(
     objectResource(target.type),
     target.ref,
     { type: "json", body: [...guard, ...change.operations] },
-    { fieldManager, ...(change.dryRun === "server" ? { dryRun: true } : {}) },
+    optionsOf(change.dryRun),
   );
+}
+
+/** Creates an object; with dry run `client` nothing is sent. */
+export async function createObject(
+  { client, namespace }: ClusterAccess,
+  type: ResourceType,
+  object: AnyObject,
+  dryRun: DryRun,
+): Promise<AnyObject> {
+  if (dryRun === "client") return object;
+  return client.create(objectResource(type), namespace, object, optionsOf(dryRun));
+}
+
+function optionsOf(dryRun: DryRun): WriteOptions {
+  return { fieldManager, ...(dryRun === "server" ? { dryRun: true } : {}) };
 }
 
 /** Sets the value at a path, making the objects on the way that are missing. */

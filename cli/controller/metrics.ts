@@ -23,30 +23,13 @@ export function observe(): Observed {
 export function refusalCounters(registry: Registry): (refusal: Refusal) => void {
   const object = ["kind_namespace_name", "username"];
   const cluster = ["name", "username"];
-  const namespaces = createCounter(
-    registry,
-    "namespace_deletion_protection",
-    "Refused deletions of namespaces.",
-    cluster,
-  );
-  const definitions = createCounter(
-    registry,
-    "crd_deletion_protection",
-    "Refused deletions of definitions.",
-    cluster,
-  );
-  const workloads = createCounter(
-    registry,
-    "workload_deletion_protection",
-    "Refused deletions of workloads.",
-    object,
-  );
-  const budgets = createCounter(
-    registry,
-    "pod_unavailable_budget",
-    "Operations on pods that a PodUnavailableBudget refused.",
-    object,
-  );
+  const counter = (name: string, help: string, labels: string[]) =>
+    createCounter(registry, name, help, labels);
+  const namespaces = counter("namespace_deletion_protection", "Refused deletions of namespaces.", cluster);
+  const definitions = counter("crd_deletion_protection", "Refused deletions of definitions.", cluster);
+  const workloads = counter("workload_deletion_protection", "Refused deletions of workloads.", object);
+  const refusedByBudgets = "Operations on pods that a PodUnavailableBudget refused.";
+  const budgets = counter("pod_unavailable_budget", refusedByBudgets, object);
   return ({ event, kind, namespace, name, userName: username, counted = { kind, name } }) => {
     const labels = { kind_namespace_name: `${counted.kind}_${namespace}_${counted.name}`, username };
     if (event === "PodUnavailableBudget") budgets.inc(labels);

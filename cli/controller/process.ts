@@ -83,8 +83,10 @@ export async function startControllerProcess(deps: ControllerProcessDeps): Promi
 }
 
 class StartedProcess implements ControllerProcess {
-  readonly working: Promise<void>;
-  readonly failed: Promise<never>;
+  readonly #works = Promise.withResolvers<void>();
+  readonly #fails = Promise.withResolvers<never>();
+  readonly working = this.#works.promise;
+  readonly failed = this.#fails.promise;
   readonly #deps: ControllerProcessDeps;
   readonly #observed: Observed;
   readonly #watches: SharedWatches;
@@ -98,25 +100,17 @@ class StartedProcess implements ControllerProcess {
   #isReady = false;
   readonly #stopping = new AbortController();
   #refused: ReturnType<typeof refusalRecorder> = () => undefined;
-  #works: () => void = () => undefined;
-  #fails: (error: unknown) => void = () => undefined;
 
   constructor(deps: ControllerProcessDeps) {
     this.#deps = deps;
     this.#observed = deps.observed ?? observe();
     this.#watches = new SharedWatches(this.#observed.metrics);
-    this.working = new Promise((resolve) => {
-      this.#works = resolve;
-    });
-    this.failed = new Promise((_resolve, reject) => {
-      this.#fails = reject;
-    });
     // Who starts a process decides when to listen; until then a failure must not end it unheard.
     this.failed.catch(() => undefined);
   }
 
   async run(): Promise<void> {
-    const { client, admissionClient, log, settings } = this.#deps;
+    const { client, admissionClient, clock, random, log, settings } = this.#deps;
     const { metrics } = this.#observed;
     const { gitVersion } = await serverVersion(client);
     this.#isStarted = true;
@@ -124,8 +118,8 @@ class StartedProcess implements ControllerProcess {
     this.#refused = refusalRecorder(this.#observed.registry, log, settings.audit);
     this.#admission = admission({
       client: admissionClient,
-      clock: this.#deps.clock,
-      random: this.#deps.random,
+      clock,
+      random,
       log: log.with({ part: "admission" }),
       options: settings.controller,
       settings: settings.webhook,
@@ -216,23 +210,18 @@ class StartedProcess implements ControllerProcess {
    */
   #standForElection(): void {
     const { client, clock, random, log, settings, identity } = this.#deps;
-    const { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs, shards } = settings.leader;
+    const { enabled: _, ...lease } = settings.leader;
     this.#election = startShardedElection({
       client,
       clock,
       random,
       log,
-      namespace,
-      name,
       identity,
-      leaseDurationMs,
-      renewDeadlineMs,
-      retryPeriodMs,
-      shards,
+      ...lease,
       onStarted: (index) => {
         this.#observed.metrics.leader(true);
         if (index === 0) this.#admission?.lead(true);
-        this.#startControllers({ index, count: shards });
+        this.#startControllers({ index, count: lease.shards });
       },
       onLost: async (index) => {
         const controllers = this.#controllers.get(index);
@@ -263,7 +252,7 @@ class StartedProcess implements ControllerProcess {
     });
     this.#controllers.set(shard.index, controllers);
     const late = clock.after(settings.cacheSyncTimeoutMs, () =>
-      this.#fails(
+      this.#fails.reject(
         new CliError(
           `caches were not filled within ${settings.cacheSyncTimeoutMs / 1000} s (--controller-cache-sync-timeout)`,
         ),
@@ -274,12 +263,12 @@ class StartedProcess implements ControllerProcess {
         late.cancel();
         if (this.#controllers.get(shard.index) !== controllers) return;
         log.info("controllers work");
-        this.#works();
+        this.#works.resolve();
       },
       (error: unknown) => {
         late.cancel();
         // A shard that was lost while its caches were being filled is another replica's business.
-        if (this.#controllers.get(shard.index) === controllers) this.#fails(error);
+        if (this.#controllers.get(shard.index) === controllers) this.#fails.reject(error);
       },
     );
   }

@@ -2,15 +2,14 @@
 import {
   type ControllerOptions,
   controllerOptions,
-  FeatureGateError,
   type FeatureGates,
-  parseFeatureGates,
   type WebhookSettings,
   webhookSettings,
 } from "../../controller/index.ts";
 import { isLoopback, parseAddress } from "../../kube/index.ts";
 import type { Flags } from "../arguments.ts";
 import { CliError } from "../errors.ts";
+import { featureGates } from "../feature_gates.ts";
 import type { Io } from "../io.ts";
 import { adjustable, countsWithoutEffect, durationsWithoutEffect } from "./controller_flags.ts";
 import type { AuditSettings } from "./refusals.ts";
@@ -88,13 +87,7 @@ function gatesOf(flags: Flags, env: Io["env"]): FeatureGates {
   const legacy = env["CUSTOM_RESOURCE_ENABLE"];
   const isPodWebhookOff = legacy !== undefined && legacy !== "" && !legacy.split(",").includes("SidecarSet");
   const given = flags.text("feature-gates") ?? "";
-  try {
-    return parseFeatureGates(isPodWebhookOff ? `PodWebhook=false,${given}` : given);
-  } catch (error) {
-    if (error instanceof FeatureGateError)
-      throw new CliError(`--feature-gates: ${error.message}`, { cause: error });
-    throw error;
-  }
+  return featureGates(isPodWebhookOff ? `PodWebhook=false,${given}` : given);
 }
 
 /** Where copies of pull secrets go. */

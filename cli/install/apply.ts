@@ -1,10 +1,10 @@
 /** Writes objects whatever they were before, and waits until definitions are served. */
 import { pathOf } from "../../controller/index.ts";
-import { isJsonObject } from "../../kube/core/index.ts";
+import { isJsonObject, type ObjectRef } from "../../kube/core/index.ts";
 import { type Client, ignoreNotFound, type Patch } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, at, fieldsAt, isFields, listAt, textAt } from "../fields.ts";
+import { type AnyObject, at, conditionOf, fieldsAt, isFields, listAt, textAt } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
 import { fieldManager } from "../write.ts";
 
@@ -14,6 +14,7 @@ const builtins: readonly [string, string, string, boolean][] = [
   ["v1", "ServiceAccount", "serviceaccounts", true],
   ["v1", "Service", "services", true],
   ["v1", "Secret", "secrets", true],
+  ["v1", "ConfigMap", "configmaps", true],
   ["v1", "ResourceQuota", "resourcequotas", true],
   ["networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true],
   ["policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", true],
@@ -44,9 +45,8 @@ export function builtinType(object: Pick<AnyObject, "apiVersion" | "kind">): Res
   return { group, version, plural, singular: kind.toLowerCase(), kind, shortNames: [], namespaced };
 }
 
-export function refOfObject(object: AnyObject): { namespace?: string; name: string } {
-  const { namespace, name = "" } = object.metadata;
-  return namespace === undefined ? { name } : { namespace, name };
+export function refOfObject({ metadata: { namespace, name = "" } }: AnyObject): ObjectRef {
+  return { namespace, name };
 }
 
 /** Server-side apply; resolves to what happened, in kubectl's words. */
@@ -130,10 +130,6 @@ export async function waitEstablished(
       await host.clock.sleep(100, signal);
     }
   }
-}
-
-function conditionOf(object: AnyObject, type: string): unknown {
-  return listAt(object, "status", "conditions").find((condition) => textAt(condition, "type") === type);
 }
 
 function isEstablished(definition: AnyObject): boolean {

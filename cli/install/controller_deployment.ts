@@ -1,7 +1,7 @@
 /** The controller in a cluster: replicas that share a lease and all answer webhooks. Spec: platform 1.1. */
 import { controllerEnvironment, controllerNodeFlags } from "../controller/launch.ts";
 import type { AnyObject } from "../fields.ts";
-import { toAnyObject } from "../fields.ts";
+import { object } from "./objects.ts";
 import type { Reasons } from "./reasons.ts";
 
 export interface ControllerInstall {
@@ -44,18 +44,15 @@ export function controllerDeployment(
   controller: ControllerInstall,
 ): AnyObject {
   const labels = { "control-plane": "controller-manager" };
-  return toAnyObject({
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name: "kruise-controller-manager", namespace: place.namespace, labels },
-    spec: {
-      replicas: controller.replicas,
-      minReadySeconds: 3,
-      selector: { matchLabels: labels },
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "100%", maxUnavailable: 0 } },
-      template: { metadata: { labels }, spec: podSpec(place, controller, labels) },
-    },
-  });
+  const metadata = { name: "kruise-controller-manager", namespace: place.namespace, labels };
+  const spec = {
+    replicas: controller.replicas,
+    minReadySeconds: 3,
+    selector: { matchLabels: labels },
+    strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "100%", maxUnavailable: 0 } },
+    template: { metadata: { labels }, spec: podSpec(place, controller, labels) },
+  };
+  return object("apps/v1", "Deployment", metadata, { spec });
 }
 
 function podSpec(

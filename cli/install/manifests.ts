@@ -32,9 +32,9 @@ export interface InstallOptions extends WebhookPlace {
   /** Grants what gate ResourceDistributionGate needs. */
   readonly distributesResources?: boolean;
   /** Undefined: no Deployment; the controller is started by other means. */
-  readonly controller?: ControllerInstall;
+  readonly controller?: ControllerInstall | undefined;
   /** Undefined: no DaemonSet; the agents are started by other means or not at all. */
-  readonly agent?: AgentInstall;
+  readonly agent?: AgentInstall | undefined;
 }
 
 const account = "kruise-manager";

@@ -15,16 +15,14 @@ import { waitUntilGone } from "./terminating.ts";
 
 /** Of the flags of `installFlags`. Throws CliError for values that cannot be. */
 export function installOptionsOf(call: Call): InstallOptions {
-  const agent = agentOf(call);
-  const controller = controllerOf(call);
   return {
     namespace: call.flags.required("controller-namespace"),
     webhookHost: call.flags.text("webhook-host"),
     webhookPort: call.flags.integer("webhook-port", 1, 65_535) ?? 9876,
     guardsDefinitions: call.flags.on("guard-definitions"),
     distributesResources: call.flags.on("distribute-resources"),
-    ...(controller === undefined ? {} : { controller }),
-    ...(agent === undefined ? {} : { agent }),
+    controller: controllerOf(call),
+    agent: agentOf(call),
   };
 }
 

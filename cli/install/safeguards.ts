@@ -1,7 +1,8 @@
 /** What stands around the processes in a cluster: who may talk to them, how many may go at once, which pods go first. */
-import { type AnyObject, toAnyObject } from "../fields.ts";
+import type { AnyObject } from "../fields.ts";
 import { agentPriorityClass } from "./agent.ts";
 import { type ControllerInstall, controllerPriorityClass } from "./controller_deployment.ts";
+import { object } from "./objects.ts";
 import type { Reasons } from "./reasons.ts";
 
 const controllerPods = { matchLabels: { "control-plane": "controller-manager" } };
@@ -15,41 +16,30 @@ export function controllerSafeguards(
 ): AnyObject[] {
   const metadata = { name: "kruise-controller-manager", namespace };
   const tcp = (port: number) => ({ port, protocol: "TCP" });
-  const networkPolicy = {
-    apiVersion: "networking.k8s.io/v1",
-    kind: "NetworkPolicy",
-    metadata,
-    spec: {
-      podSelector: controllerPods,
-      policyTypes: ["Ingress", "Egress"],
-      ingress: [
-        { ports: [tcp(webhookPort), tcp(ports.health)] },
-        { ports: [tcp(ports.metrics)], from: [{ namespaceSelector: {} }] },
-      ],
-      egress: [{ ports: serverPorts.map(tcp) }, { ports: [{ port: 53, protocol: "UDP" }, tcp(53)] }],
-    },
+  const policy = {
+    podSelector: controllerPods,
+    policyTypes: ["Ingress", "Egress"],
+    ingress: [
+      { ports: [tcp(webhookPort), tcp(ports.health)] },
+      { ports: [tcp(ports.metrics)], from: [{ namespaceSelector: {} }] },
+    ],
+    egress: [{ ports: serverPorts.map(tcp) }, { ports: [{ port: 53, protocol: "UDP" }, tcp(53)] }],
   };
-  const disruptionBudget = {
-    apiVersion: "policy/v1",
-    kind: "PodDisruptionBudget",
-    metadata,
-    spec: { maxUnavailable: 1, selector: controllerPods, unhealthyPodEvictionPolicy: "AlwaysAllow" },
-  };
-  return [toAnyObject(networkPolicy), toAnyObject(disruptionBudget)];
+  const budget = { maxUnavailable: 1, selector: controllerPods, unhealthyPodEvictionPolicy: "AlwaysAllow" };
+  return [
+    object("networking.k8s.io/v1", "NetworkPolicy", metadata, { spec: policy }),
+    object("policy/v1", "PodDisruptionBudget", metadata, { spec: budget }),
+  ];
 }
 
 /** For the namespace of the controller and the agents. */
 export function criticalPodsQuota(namespace: string): AnyObject {
   const values = [controllerPriorityClass, agentPriorityClass];
-  return toAnyObject({
-    apiVersion: "v1",
-    kind: "ResourceQuota",
-    metadata: { name: "kruise-critical-pods", namespace },
-    spec: {
-      hard: { pods: "1G" },
-      scopeSelector: { matchExpressions: [{ scopeName: "PriorityClass", operator: "In", values }] },
-    },
-  });
+  const spec = {
+    hard: { pods: "1G" },
+    scopeSelector: { matchExpressions: [{ scopeName: "PriorityClass", operator: "In", values }] },
+  };
+  return object("v1", "ResourceQuota", { name: "kruise-critical-pods", namespace }, { spec });
 }
 
 export const safeguardReasons: Reasons = {

@@ -1,5 +1,4 @@
 /** Carries out a takeover or the way back, step by step; plan.ts says which step comes next. */
-import { FeatureGateError, parseFeatureGates } from "../../controller/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import {
   ignoreNotFound,
@@ -10,6 +9,7 @@ import {
 } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
+import { featureGates } from "../feature_gates.ts";
 import { type AnyObject, listAt, numberAt, textAt } from "../fields.ts";
 import { builtinType, refOfObject } from "../install/apply.ts";
 import type { InstallOptions } from "../install/index.ts";
@@ -173,7 +173,10 @@ class Migration {
       .filter((flag) => typeof flag === "string");
     const own = controller?.flags ?? [];
     const text = gatesText(own) || gatesText(flags);
-    const gates = gatesOf(text);
+    const gates = featureGates(
+      text,
+      (problem) => `gates of the former manager: ${problem}; name others by --controller-flag`,
+    );
     const replicas = this.#call.flags.given("controller-replicas")
       ? undefined
       : numberAt(former, "spec", "replicas");
@@ -181,15 +184,11 @@ class Migration {
       ...options,
       guardsDefinitions: options.guardsDefinitions === true || gates.DeletionProtectionForCRDCascadingGate,
       distributesResources: options.distributesResources === true || gates.ResourceDistributionGate,
-      ...(controller === undefined
-        ? {}
-        : {
-            controller: {
-              ...controller,
-              replicas: Math.max(1, replicas ?? controller.replicas),
-              flags: gatesText(own) === text ? own : [`--feature-gates=${text}`, ...own],
-            },
-          }),
+      controller: controller && {
+        ...controller,
+        replicas: Math.max(1, replicas ?? controller.replicas),
+        flags: gatesText(own) === text ? own : [`--feature-gates=${text}`, ...own],
+      },
     };
   }
 
@@ -273,15 +272,4 @@ function isKept({ kind = "" }: AnyObject): boolean {
 
 function keyOf({ kind = "", metadata: { namespace = "", name = "" } }: AnyObject): string {
   return `${kind} ${namespace}/${name}`;
-}
-
-function gatesOf(text: string) {
-  try {
-    return parseFeatureGates(text);
-  } catch (error) {
-    if (!(error instanceof FeatureGateError)) throw error;
-    throw new CliError(`gates of the former manager: ${error.message}; name others by --controller-flag`, {
-      cause: error,
-    });
-  }
 }

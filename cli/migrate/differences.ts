@@ -1,7 +1,8 @@
 /** What of a cluster behaves otherwise here; docs/compatibility.md has the reasons. */
 import type { FeatureGates } from "../../controller/index.ts";
-import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
+import { compileSelector, keyOf, type LabelSelector } from "../../kube/core/index.ts";
 import { type AnyObject, at, isFields, listAt, textAt } from "../fields.ts";
+import { refOfObject } from "../install/apply.ts";
 
 export interface Surroundings {
   /** Objects of the API, by kind. */
@@ -122,7 +123,5 @@ function named(
 ): string[] {
   return (objects.get(kind) ?? [])
     .filter((object) => isFields(object) && applies(object))
-    .map(({ metadata: { namespace, name = "" } }) =>
-      namespace === undefined ? name : `${namespace}/${name}`,
-    );
+    .map((object) => keyOf(refOfObject(object)));
 }

@@ -1,12 +1,13 @@
 /** Reads what the findings are about; writes nothing. */
 import { FeatureGateError, type FeatureGates, parseFeatureGates } from "../../controller/index.ts";
 import { kinds } from "../../crds/index.ts";
-import type { LabelSelector } from "../../kube/core/index.ts";
+import { keyOf, type LabelSelector } from "../../kube/core/index.ts";
 import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
 import { describeError } from "../errors.ts";
 import { type AnyObject, at, listAt, numberAt, selectorAt, textAt } from "../fields.ts";
+import { refOfObject } from "../install/apply.ts";
 import { objectResource } from "../resource_types.ts";
 import type { Forecast } from "../why/forecast.ts";
 import { plannerOf } from "../why/planners.ts";
@@ -106,7 +107,7 @@ class Reader {
       const planner = plannerOf({ group, kind });
       if (planner === undefined) continue;
       for (const stored of objects.get(kind) ?? []) {
-        const object = `${kind} ${keyOfObject(stored)}`;
+        const object = `${kind} ${keyOf(refOfObject(stored))}`;
         try {
           const request = { access: this.#access, subject: { stored }, gates, host: this.#call.host };
           planned.push(plannedOf(object, stored, await planner.forecast(request)));
@@ -155,10 +156,6 @@ class Reader {
     }
     return found;
   }
-}
-
-function keyOfObject({ metadata: { namespace, name = "" } }: AnyObject): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 function plannedOf(object: string, stored: AnyObject, forecast: Forecast): Planned {

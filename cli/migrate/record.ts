@@ -6,22 +6,14 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { type Client, ignoreNotFound } from "../../kube/index.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, isAnyObject, textAt, toAnyObject } from "../fields.ts";
-import { objectResource, type ResourceType } from "../resource_types.ts";
+import { builtinType } from "../install/apply.ts";
+import { objectResource } from "../resource_types.ts";
 import { fieldManager } from "../write.ts";
 import type { Phase } from "./plan.ts";
 
 const indexName = "refit-migration";
 const recordLabel = "refit.dev/migration-record";
-const configMap: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  singular: "configmap",
-  kind: "ConfigMap",
-  shortNames: [],
-  namespaced: true,
-};
-const resource = objectResource(configMap);
+const resource = objectResource(builtinType({ apiVersion: "v1", kind: "ConfigMap" }));
 /** A definition has about 1 MB. */
 const mostBytes = 16 * 1024 * 1024;
 const phases: readonly Phase[] = ["recorded", "installed", "returning"];

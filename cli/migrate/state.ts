@@ -1,7 +1,7 @@
 /** How far a migration is, read from the cluster. */
-import { type Client, ignoreNotFound, leaseResource, podResource } from "../../kube/index.ts";
+import { type Client, ignoreNotFound, jsonResource, leaseResource, podResource } from "../../kube/index.ts";
 import type { Host } from "../command.ts";
-import { type AnyObject, listAt, numberAt, textAt } from "../fields.ts";
+import { type AnyObject, at, listAt, numberAt, textAt } from "../fields.ts";
 import { builtinType } from "../install/apply.ts";
 import { objectResource } from "../resource_types.ts";
 import type { MigrationState, Program } from "./plan.ts";
@@ -87,7 +87,10 @@ export async function outlivedVersions(
     const live = await client.get(objectResource(definitionType), ref).catch(ignoreNotFound);
     const versions = listAt(former, "spec", "versions");
     const known = new Set(versions.map((version) => textAt(version, "name")));
-    const storage = textAt(versions.find(isStorage), "name");
+    const storage = textAt(
+      versions.find((version) => at(version, "storage") === true),
+      "name",
+    );
     const stored = listAt(live, "status", "storedVersions");
     if (live === undefined || storage === undefined) continue;
     if (stored.some((name) => typeof name === "string" && !known.has(name))) outlived.push({ live, storage });
@@ -95,9 +98,13 @@ export async function outlivedVersions(
   return outlived;
 }
 
-function isStorage(version: unknown): boolean {
-  return typeof version === "object" && version !== null && "storage" in version && version.storage === true;
-}
+const cloneSets = jsonResource({
+  group: "apps.kruise.io",
+  version: "v1alpha1",
+  plural: "clonesets",
+  kind: "CloneSet",
+  namespaced: true,
+});
 
 /** Whether a CloneSet would be let through, which takes a webhook that answers. */
 async function answersAdmission({ client, namespace }: MigrationPlace): Promise<boolean> {
@@ -112,17 +119,8 @@ async function answersAdmission({ client, namespace }: MigrationPlace): Promise<
       template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "none" }] } },
     },
   };
-  const type = objectResource({
-    group: "apps.kruise.io",
-    version: "v1alpha1",
-    plural: "clonesets",
-    singular: "cloneset",
-    kind: "CloneSet",
-    shortNames: [],
-    namespaced: true,
-  });
   try {
-    const answer = await client.create(type, namespace, body, { dryRun: true });
+    const answer = await client.create(cloneSets, namespace, body, { dryRun: true });
     // Defaults of the template come from the webhook alone.
     return listAt(answer, "spec", "template", "spec", "containers").some(
       (container) => textAt(container, "terminationMessagePath") !== undefined,

@@ -4,10 +4,9 @@ import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, fieldsAt, textsAt } from "../fields.ts";
 import { dryRunFlag, outputFlag } from "../global_flags.ts";
-import { objectResource, type ResourceType } from "../resource_types.ts";
 import { dryRunOf, printResult } from "../result.ts";
 import { oneTarget, readTarget } from "../target.ts";
-import { fieldManager } from "../write.ts";
+import { createObject } from "../write.ts";
 
 interface JobForm {
   /** Word after `create`. */
@@ -84,20 +83,8 @@ async function create(call: Call, form: JobForm): Promise<number> {
     kind: type.kind,
     metadata: { ...body.metadata, name, namespace: access.namespace },
   };
-  return write(call, access, type, job);
-}
-
-async function write(
-  call: Call,
-  { client, namespace }: ClusterAccess,
-  type: ResourceType,
-  job: AnyObject,
-): Promise<number> {
   const dryRun = dryRunOf(call);
-  const options = { fieldManager, ...(dryRun === "server" ? { dryRun: true } : {}) };
-  const written =
-    dryRun === "client" ? job : await client.create(objectResource(type), namespace, job, options);
-  printResult(call, type, written, "created", dryRun);
+  printResult(call, type, await createObject(access, type, job, dryRun), "created", dryRun);
   return 0;
 }
 

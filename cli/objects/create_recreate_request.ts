@@ -6,7 +6,7 @@ import { type AnyObject, listAt, textAt } from "../fields.ts";
 import { dryRunFlag, outputFlag } from "../global_flags.ts";
 import { objectResource } from "../resource_types.ts";
 import { dryRunOf, printResult } from "../result.ts";
-import { fieldManager } from "../write.ts";
+import { createObject } from "../write.ts";
 
 export const createRecreateRequest = commandNamed("create ContainerRecreateRequest");
 export const createRecreateRequestShort = commandNamed("create crr");
@@ -69,14 +69,7 @@ async function create(call: Call): Promise<number> {
     },
   };
   const dryRun = dryRunOf(call);
-  const written =
-    dryRun === "client"
-      ? request
-      : await client.create(objectResource(type), namespace, request, {
-          fieldManager,
-          ...(dryRun === "server" ? { dryRun: true } : {}),
-        });
-  printResult(call, type, written, "created", dryRun);
+  printResult(call, type, await createObject(access, type, request, dryRun), "created", dryRun);
   return 0;
 }
 

@@ -3,10 +3,10 @@ import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, isFields, listAt, numberAt, textAt, textsAt } from "../fields.ts";
 import { dryRunFlag, outputFlag } from "../global_flags.ts";
-import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
+import { objectName, pluralName, type ResourceType } from "../resource_types.ts";
 import { dryRunOf, printResult } from "../result.ts";
 import { oneTarget, readTarget } from "../target.ts";
-import { fieldManager } from "../write.ts";
+import { createObject } from "../write.ts";
 
 export const expose: Command = {
   name: "expose",
@@ -33,14 +33,7 @@ export const expose: Command = {
     const service = serviceFor(call, target.type, object);
     const type = await access.types.find("services");
     const dryRun = dryRunOf(call);
-    const written =
-      dryRun === "client"
-        ? service
-        : await access.client.create(objectResource(type), access.namespace, service, {
-            fieldManager,
-            ...(dryRun === "server" ? { dryRun: true } : {}),
-          });
-    printResult(call, type, written, "exposed", dryRun);
+    printResult(call, type, await createObject(access, type, service, dryRun), "exposed", dryRun);
     return 0;
   },
 };

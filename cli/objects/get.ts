@@ -171,13 +171,8 @@ function scopeOf(call: Call, access: ClusterAccess, type: ResourceType): { names
   return type.namespaced && !call.flags.on("all-namespaces") ? { namespace: access.namespace } : {};
 }
 
-function selectorsOf(call: Call): { labelSelector?: string; fieldSelector?: string } {
-  const labelSelector = call.flags.text("selector");
-  const fieldSelector = call.flags.text("field-selector");
-  return {
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
-  };
+function selectorsOf(call: Call): Pick<ListOptions, "labelSelector" | "fieldSelector"> {
+  return { labelSelector: call.flags.text("selector"), fieldSelector: call.flags.text("field-selector") };
 }
 
 async function printTables(
@@ -187,10 +182,11 @@ async function printTables(
   isWide: boolean,
 ): Promise<number> {
   const blocks: string[][] = [];
-  for (const [type, names] of byType(requests)) {
+  const byType = Map.groupBy(requests, ({ type }) => type);
+  for (const [type, ofType] of byType) {
     const tables: Table[] = [];
-    for (const name of names) tables.push(...(await tablesOf(call, access, type, name)));
-    const prefix = byType(requests).size > 1 ? objectName(type, "") : "";
+    for (const { name } of ofType) tables.push(...(await tablesOf(call, access, type, name)));
+    const prefix = byType.size > 1 ? objectName(type, "") : "";
     const lines = tableLines(call, tables, {
       isWide,
       prefix,
@@ -205,16 +201,6 @@ async function printTables(
   }
   call.io.stdout.write(`${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`);
   return 0;
-}
-
-function byType(requests: readonly GetRequest[]): Map<ResourceType, (string | undefined)[]> {
-  const names = new Map<ResourceType, (string | undefined)[]>();
-  for (const { type, name } of requests) {
-    const list = names.get(type);
-    if (list === undefined) names.set(type, [name]);
-    else list.push(name);
-  }
-  return names;
 }
 
 async function tablesOf(

@@ -3,7 +3,7 @@ import type { Call } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { listAt, sameJson, textAt } from "../fields.ts";
 import { pointer } from "../write.ts";
-import { type ContainerPlace, chosenContainers, type TemplateChange } from "./template.ts";
+import { type ContainerPlace, matchingContainers, type TemplateChange } from "./template.ts";
 
 const assignment = /^([A-Za-z_.-][\w.-]*)=(.*)$/s;
 const removal = /^([A-Za-z_.-][\w.-]*)-$/;
@@ -29,8 +29,7 @@ export function envChange(call: Call): TemplateChange {
     did: "env updated",
     objectWords,
     operations(places) {
-      const chosen = chosenContainers(places, pattern);
-      if (chosen.length === 0) throw new CliError(`no container matches "${pattern}"`);
+      const chosen = matchingContainers(places, pattern);
       if (isListing) printVariables(call, chosen);
       return isListing ? [] : chosen.flatMap((place) => variableOperations(place, set, removed));
     },

@@ -3,7 +3,7 @@ import type { Call } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { fieldsAt, sameJson } from "../fields.ts";
 import { pointer } from "../write.ts";
-import { type ContainerPlace, chosenContainers, type TemplateChange } from "./template.ts";
+import { type ContainerPlace, matchingContainers, type TemplateChange } from "./template.ts";
 
 type Amounts = ReadonlyMap<string, string>;
 
@@ -15,11 +15,8 @@ export function resourcesChange(call: Call): TemplateChange {
   return {
     did: "resource requirements updated",
     objectWords: call.words,
-    operations(places) {
-      const chosen = chosenContainers(places, pattern);
-      if (chosen.length === 0) throw new CliError(`no container matches "${pattern}"`);
-      return chosen.flatMap((place) => operationsOf(place, limits, requests));
-    },
+    operations: (places) =>
+      matchingContainers(places, pattern).flatMap((place) => operationsOf(place, limits, requests)),
   };
 }
 

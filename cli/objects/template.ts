@@ -50,6 +50,13 @@ export function containersOf(type: ResourceType, object: AnyObject): ContainerPl
   );
 }
 
+/** Those that a pattern is for. Throws CliError where there is none. */
+export function matchingContainers(places: readonly ContainerPlace[], pattern: string): ContainerPlace[] {
+  const chosen = chosenContainers(places, pattern);
+  if (chosen.length === 0) throw new CliError(`no container matches "${pattern}"`);
+  return chosen;
+}
+
 /** Containers whose name a pattern with `*` matches. */
 export function chosenContainers(places: readonly ContainerPlace[], pattern: string): ContainerPlace[] {
   const parts = pattern.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));

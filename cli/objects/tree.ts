@@ -1,7 +1,7 @@
 import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { controllerNamespace } from "../controller_namespace.ts";
-import { type AnyObject, listAt, textAt } from "../fields.ts";
+import { type AnyObject, conditionOf, textAt } from "../fields.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { age, textTable } from "../text_table.ts";
@@ -146,8 +146,6 @@ function addRows(
 
 /** The Ready condition; `-` for what has none. */
 function readiness(object: AnyObject): { ready: string; reason: string } {
-  const condition = listAt(object, "status", "conditions").find(
-    (candidate) => textAt(candidate, "type") === "Ready",
-  );
+  const condition = conditionOf(object, "Ready");
   return { ready: textAt(condition, "status") || "-", reason: textAt(condition, "reason") ?? "" };
 }

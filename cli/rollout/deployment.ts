@@ -1,5 +1,5 @@
 /** Deployment, in kubectl's words. */
-import { type AnyObject, countAt, fieldsAt, listAt, numberAt, textAt } from "../fields.ts";
+import { type AnyObject, conditionOf, countAt, fieldsAt, numberAt, textAt } from "../fields.ts";
 import { done, failed, type Progress, waiting } from "./progress.ts";
 
 export function deploymentProgress(object: AnyObject): Progress {
@@ -8,10 +8,7 @@ export function deploymentProgress(object: AnyObject): Progress {
   if ((object.metadata.generation ?? 0) > countAt(status, "observedGeneration")) {
     return waiting("Waiting for deployment spec update to be observed...");
   }
-  const progressing = listAt(status, "conditions").find(
-    (condition) => textAt(condition, "type") === "Progressing",
-  );
-  if (textAt(progressing, "reason") === "ProgressDeadlineExceeded") {
+  if (textAt(conditionOf(object, "Progressing"), "reason") === "ProgressDeadlineExceeded") {
     return failed(`deployment "${name}" exceeded its progress deadline`);
   }
   const prefix = `Waiting for deployment "${name}" rollout to finish:`;

@@ -46,8 +46,7 @@ async function ownedBy(
 ): Promise<AnyObject[]> {
   const { namespace = await controllerNamespace(access), uid } = owner.metadata;
   const labelSelector = formatSelector(selector);
-  const options = { namespace, ...(labelSelector === "" ? {} : { labelSelector }) };
-  const items = await listAll(access.client, objectResource(type), options);
+  const items = await listAll(access.client, objectResource(type), { namespace, labelSelector });
   return items.filter((item) =>
     item.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid),
   );
@@ -87,8 +86,7 @@ export async function runningRevision(
   if (name === undefined) return (await revisionsOf(access, workload, object)).at(-1)?.number;
   const type = await access.types.findKind("apps", "ControllerRevision");
   if (type === undefined) return undefined;
-  const { namespace } = object.metadata;
-  const ref = namespace === undefined ? { name } : { namespace, name };
+  const ref = { namespace: object.metadata.namespace, name };
   const found = await access.client.get(objectResource(type), ref).catch(ignoreNotFound);
   return numberAt(found, "revision");
 }

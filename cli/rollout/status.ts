@@ -3,7 +3,7 @@ import { listAll } from "../../kube/index.ts";
 import { parseDuration, switchFlag, textFlag } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, isFields, listAt, selectorAt, textAt } from "../fields.ts";
+import { type AnyObject, conditionOf, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
 import { inNamespace, objectName, objectResource } from "../resource_types.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
@@ -231,8 +231,8 @@ async function updatedPods(
   const labelSelector = formatSelector(selectorAt(owner, "spec", "selector"));
   const { namespace } = owner.metadata;
   const pods = await listAll(access.client, objectResource(type), {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(labelSelector === "" ? {} : { labelSelector }),
+    namespace,
+    labelSelector,
   });
   const { isUpdated } = await workload.revised();
   const ready: string[] = [];
@@ -246,9 +246,4 @@ async function updatedPods(
   return { ready: ready.sort(), unready: unready.sort() };
 }
 
-export function isReady(pod: AnyObject): boolean {
-  const condition = listAt(pod, "status", "conditions").find(
-    (candidate) => textAt(candidate, "type") === "Ready",
-  );
-  return isFields(condition) && condition["status"] === "True";
-}
+const isReady = (pod: AnyObject): boolean => textAt(conditionOf(pod, "Ready"), "status") === "True";

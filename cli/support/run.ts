@@ -1,7 +1,7 @@
 /** Reads the parts of a report and writes them into a folder. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { kinds } from "../../crds/index.ts";
+import { kinds, storageVersion } from "../../crds/index.ts";
 import type { Client } from "../../kube/index.ts";
 import type { Call } from "../command.ts";
 import { CliError, describeError } from "../errors.ts";
@@ -29,11 +29,7 @@ export async function runSupportBundle(call: Call): Promise<number> {
     at: new Date(call.host.clock.now()).toISOString(),
   };
   await report.write("about.json", `${JSON.stringify(about, undefined, 2)}\n`);
-  const resources = kinds.map(({ group, plural, versions }) => ({
-    group,
-    plural,
-    version: storageOf(versions),
-  }));
+  const resources = kinds.map((kind) => ({ ...kind, version: storageVersion(kind).name }));
   await report.read(objectParts(resources, { namespace, workloads, limit }));
   await report.read(podParts(report.pods(namespace), lines));
   await report.end();
@@ -42,10 +38,6 @@ export async function runSupportBundle(call: Call): Promise<number> {
   call.print("Secrets are left out. Look through it before you pass it on:");
   call.print(`  tar czf ${folder}.tar.gz ${folder}`);
   return 0;
-}
-
-function storageOf(versions: readonly { readonly name: string; readonly storage: boolean }[]): string {
-  return versions.find(({ storage }) => storage)?.name ?? "v1alpha1";
 }
 
 function defaultName(now: number): string {

@@ -1,5 +1,5 @@
 /** What the try-out shows and compares of a pod. */
-import { type AnyObject, countAt, listAt, textAt } from "../fields.ts";
+import { type AnyObject, conditionOf, countAt, listAt, textAt } from "../fields.ts";
 
 export interface PodView {
   readonly name: string;
@@ -33,18 +33,13 @@ export function podView(pod: AnyObject): PodView {
 function stateOf(pod: AnyObject): PodState {
   if (pod.metadata.deletionTimestamp !== undefined) return "terminating";
   if (textAt(pod, "spec", "nodeName") === undefined) return "pending";
-  if (conditionOf(pod, "InPlaceUpdateReady") === "False") {
+  if (textAt(conditionOf(pod, "InPlaceUpdateReady"), "status") === "False") {
     const isRunning = listAt(pod, "status", "containerStatuses").every((status) =>
       textAt(status, "state", "running", "startedAt"),
     );
     return isRunning ? "updating" : "restarting";
   }
-  return conditionOf(pod, "Ready") === "True" ? "ready" : "starting";
-}
-
-function conditionOf(pod: AnyObject, type: string): string | undefined {
-  const found = listAt(pod, "status", "conditions").find((condition) => textAt(condition, "type") === type);
-  return textAt(found, "status");
+  return textAt(conditionOf(pod, "Ready"), "status") === "True" ? "ready" : "starting";
 }
 
 /** What of the pods before an update is still there after it. */

@@ -6,11 +6,26 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { counted } from "../../kube/core/index.ts";
-import { type Client, type Credentials, createClient, type Log, undiciTransport } from "../../kube/index.ts";
-import { type KubernetesVersion, parseKubernetesVersion, usualPodCapacity } from "../../sandbox/index.ts";
+import {
+  type Client,
+  type Clock,
+  type Credentials,
+  createClient,
+  fixedCredentials,
+  type Log,
+  undiciTransport,
+} from "../../kube/index.ts";
+import {
+  type KubernetesVersion,
+  parseKubernetesVersion,
+  type Sandbox,
+  startSandbox,
+  usualPodCapacity,
+} from "../../sandbox/index.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Call } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
+import { listenError } from "../controller/listen_error.ts";
 import { startControllerProcess } from "../controller/process.ts";
 import { aborted } from "../controller/run.ts";
 import { type ProcessSettings, processSettings } from "../controller/settings.ts";
@@ -24,7 +39,6 @@ import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
 import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
 import { demoName, printKept, runDemo } from "./demo.ts";
 import { claimKubeconfig, type KubeconfigFile, processRuns } from "./kubeconfig_file.ts";
-import { type LocalCluster, startLocalCluster } from "./local_cluster.ts";
 
 /** Where the controller is installed, and as whom it runs. */
 const namespace = "kruise-system";
@@ -36,7 +50,7 @@ interface UpOptions {
   readonly port: number;
   readonly seed: number;
   readonly timing: "real" | "fast";
-  readonly kubernetesVersion?: KubernetesVersion;
+  readonly kubernetesVersion: KubernetesVersion | undefined;
   readonly featureGates: string;
   /** Undefined: at the usual place. */
   readonly kubeconfig: string | undefined;
@@ -49,14 +63,13 @@ const fewestNodes = 5;
 function optionsOf(call: Call): UpOptions {
   const { flags } = call;
   const pods = flags.integer("pods", 1, 5000) ?? 20;
-  const version = versionOf(flags.text("kubernetes-version"));
   return {
     pods,
     nodes: nodesFor(pods, flags.integer("nodes", 1, 1000)),
     port: flags.integer("port", 0, 65_535) ?? 0,
     seed: flags.integer("seed", 0, 2 ** 32 - 1) ?? randomInt(2 ** 31),
     timing: timingOf(flags.text("timing")),
-    ...(version === undefined ? {} : { kubernetesVersion: version }),
+    kubernetesVersion: versionOf(flags.text("kubernetes-version")),
     featureGates: flags.text("feature-gates") ?? "",
     kubeconfig: flags.text("kubeconfig-out"),
     once: flags.on("once"),
@@ -124,14 +137,12 @@ async function runAll(
   { kubeconfig, settings, webhookPort }: Prepared,
   started: AsyncDisposableStack,
 ): Promise<void> {
-  const { nodes, port, seed, timing, kubernetesVersion } = options;
-  const version = kubernetesVersion === undefined ? {} : { kubernetesVersion };
-  const cluster = await startLocalCluster({ nodes, port, seed, timing, ...version, clock: call.host.clock });
+  const cluster = await startCluster(options, call.host.clock);
   started.defer(() => cluster.stop());
   await kubeconfig.write(cluster.kubeconfig);
   call.print(`Sandbox at ${cluster.url}, ${counted(options.nodes, "node")}, seed ${options.seed}`);
   const { log, logFile } = logTo(call, kubeconfig.path, started);
-  const client = clientOf(call, cluster.credentials, log);
+  const client = clientOf(call, credentialsFor(cluster, cluster.token), log);
   started.defer(() => client.close());
   const credentials = await install(call, cluster, client, { settings, webhookPort });
   const own = { client: clientOf(call, credentials, log), admissionClient: clientOf(call, credentials, log) };
@@ -154,6 +165,21 @@ async function runAll(
   if (options.once) return;
   printHints(call, kubeconfig.path, logFile);
   await Promise.race([aborted(call.io.signal), controller.failed]);
+}
+
+/** Throws CliError when the port cannot be had. */
+async function startCluster(options: UpOptions, clock: Clock): Promise<Sandbox> {
+  const { nodes, port, seed, timing: profile, kubernetesVersion } = options;
+  try {
+    return await startSandbox({ nodes, port, seed, profile, agent: true, kubernetesVersion, clock });
+  } catch (error) {
+    if (error instanceof Error && "syscall" in error) throw listenError(`127.0.0.1:${port}`, "--port", error);
+    throw error;
+  }
+}
+
+function credentialsFor({ url, caCert }: Sandbox, token: string): Credentials {
+  return fixedCredentials(url, { headers: { authorization: `Bearer ${token}` }, tls: { ca: caCert } });
 }
 
 /** Lines of the controller go into a file: on the screen they would tear the picture. */
@@ -184,7 +210,7 @@ function clientOf(call: Call, credentials: Credentials, log: Log): Client {
 /** What a cluster needs before the controller starts; gives the credentials of its account, which may do what its roles say. */
 async function install(
   call: Call,
-  cluster: LocalCluster,
+  cluster: Sandbox,
   client: Client,
   { settings, webhookPort }: Pick<Prepared, "settings" | "webhookPort">,
 ): Promise<Credentials> {
@@ -204,7 +230,7 @@ async function install(
     kind: "TokenRequest",
     spec: {},
   });
-  return cluster.credentialsFor(textAt(answer, "status", "token") ?? "");
+  return credentialsFor(cluster, textAt(answer, "status", "token") ?? "");
 }
 
 function controllerSettings(

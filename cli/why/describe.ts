@@ -10,22 +10,12 @@ export type PodName = (pod: Pod) => string;
 /** One line for what the controller would do next; undefined for what nobody needs to read. */
 export function describeAction(action: Action, nameOf: PodName): string | undefined {
   switch (action.type) {
-    case "create pod": {
-      const claims =
-        action.claims.length === 0
-          ? ""
-          : ` with claims ${action.claims.map((claim) => claim.name).join(", ")}`;
-      return `create pod ${action.name}${claims}`;
-    }
+    case "create pod":
+      return `create pod ${action.name}${claimsText("with", action.claims)}`;
     case "patch pod":
       return describePodWrite(action, nameOf(action.pod));
-    case "delete pod": {
-      const claims =
-        action.claims.length === 0
-          ? ""
-          : ` and claims ${action.claims.map((claim) => claim.name).join(", ")}`;
-      return `delete pod ${nameOf(action.pod)}${claims}`;
-    }
+    case "delete pod":
+      return `delete pod ${nameOf(action.pod)}${claimsText("and", action.claims)}`;
     case "create claim":
       return `create claim ${action.name}`;
     case "patch claim":
@@ -48,6 +38,10 @@ export function describeAction(action: Action, nameOf: PodName): string | undefi
     case "event":
       return undefined;
   }
+}
+
+function claimsText(word: string, claims: readonly { readonly name: string }[]): string {
+  return claims.length === 0 ? "" : ` ${word} claims ${claims.map(({ name }) => name).join(", ")}`;
 }
 
 function describePodWrite(action: Extract<Action, { type: "patch pod" }>, name: string): string {

@@ -1,15 +1,10 @@
-import {
-  dryRunKinds,
-  FeatureGateError,
-  type FeatureGates,
-  parseFeatureGates,
-  type Waiting,
-} from "../../controller/index.ts";
+import { dryRunKinds, type FeatureGates, type Waiting } from "../../controller/index.ts";
 import { kinds, unknownFields } from "../../crds/index.ts";
 import { counted, keyOf } from "../../kube/core/index.ts";
 import { ignoreNotFound } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
+import { featureGates } from "../feature_gates.ts";
 import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
@@ -152,15 +147,7 @@ function nextLines({ actions, steps = [] }: Forecast, { namespaced }: ResourceTy
   return [...steps, ...lines.filter((line) => line !== undefined)];
 }
 
-function gatesOf(call: Call): FeatureGates {
-  try {
-    return parseFeatureGates(call.flags.text("feature-gates") ?? "");
-  } catch (error) {
-    if (error instanceof FeatureGateError)
-      throw new CliError(`--feature-gates: ${error.message}`, { cause: error });
-    throw error;
-  }
-}
+const gatesOf = ({ flags }: Call): FeatureGates => featureGates(flags.text("feature-gates") ?? "");
 
 const mostLines = 40;
 const mostReasons = 12;
