@@ -13,8 +13,8 @@ export async function connect(request: ConnectRequest): Promise<Connection> {
     random: Math.random,
     userAgent,
     transport: undiciTransport({ clock }),
-    ...(metrics === undefined ? {} : { metrics }),
-    ...(log === undefined ? {} : { log }),
+    metrics,
+    log,
   });
   return {
     client: timeoutMs === undefined ? client : withTimeout(client, timeoutMs),

@@ -85,12 +85,8 @@ export class ResourceTypes {
   }
 
   /** The served type of a kind, the preferred version first; undefined when it is not served. */
-  async findKind(group: string, kind: string): Promise<ResourceType | undefined> {
-    for (const version of await this.#versions(group)) {
-      const type = (await this.list(group, version)).find((candidate) => candidate.kind === kind);
-      if (type !== undefined) return type;
-    }
-    return undefined;
+  findKind(group: string, kind: string): Promise<ResourceType | undefined> {
+    return this.#firstIn(group, (type) => type.kind === kind);
   }
 
   /** Types of a group, each in its preferred version. */
@@ -126,9 +122,16 @@ export class ResourceTypes {
     throw await this.#unknown(name);
   }
 
-  async #inGroup(word: string, group: string): Promise<ResourceType | undefined> {
+  #inGroup(word: string, group: string): Promise<ResourceType | undefined> {
+    return this.#firstIn(group, (type) => answersTo(type, word));
+  }
+
+  async #firstIn(
+    group: string,
+    isWanted: (type: ResourceType) => boolean,
+  ): Promise<ResourceType | undefined> {
     for (const version of await this.#versions(group)) {
-      const type = (await this.list(group, version)).find((candidate) => answersTo(candidate, word));
+      const type = (await this.list(group, version)).find(isWanted);
       if (type !== undefined) return type;
     }
     return undefined;

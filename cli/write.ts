@@ -2,7 +2,7 @@
 import { applyJsonPatch } from "../kube/core/index.ts";
 import type { JsonPatchOperation, WriteOptions } from "../kube/index.ts";
 import type { ClusterAccess } from "./command.ts";
-import { type AnyObject, isFields, type Step, toAnyObject } from "./fields.ts";
+import { type AnyObject, at, isFields, type Step, toAnyObject } from "./fields.ts";
 import { objectResource, type ResourceType } from "./resource_types.ts";
 import type { DryRun } from "./result.ts";
 import type { Target } from "./target.ts";
@@ -59,18 +59,10 @@ export function setOperations(
   path: readonly string[],
   value: unknown,
 ): JsonPatchOperation[] {
-  let current: unknown = object;
-  for (const [depth, step] of path.entries()) {
-    const isLast = depth === path.length - 1;
-    const next: unknown = isFields(current) ? current[step] : undefined;
-    if (isLast) return [{ op: "add", path: pointer(path), value }];
-    if (!isFields(next))
-      return [
-        { op: "add", path: pointer(path.slice(0, depth + 1)), value: nest(path.slice(depth + 1), value) },
-      ];
-    current = next;
-  }
-  return [];
+  const isMissing = (depth: number): boolean => !isFields(at(object, ...path.slice(0, depth)));
+  const depth = path.findIndex((_, index) => index > 0 && isMissing(index));
+  const made = depth < 0 ? path.length : depth;
+  return [{ op: "add", path: pointer(path.slice(0, made)), value: nest(path.slice(made), value) }];
 }
 
 function nest(path: readonly string[], value: unknown): unknown {

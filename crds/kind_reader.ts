@@ -96,7 +96,7 @@ function typeChecker(
 ): (version: KindVersion, object: JsonObject) => FieldError[] {
   return (version, object) => {
     const { metadata } = object;
-    const errors = structuralErrors(versionSchema(definition, version), object, "", { complete });
+    const errors = structuralErrors(versionSchema(definition, version), object, complete);
     if (!isJsonObject(metadata)) errors.push(required("metadata"));
     else errors.push(...validateTypes(metadata, "ObjectMeta", "metadata"));
     errors.push(...coreTypeErrors(object, definition.corePlaces ?? []));

@@ -2,96 +2,82 @@
  * The check of a value against a structural schema: types, enums, ranges, lengths, patterns, required fields. Unknown
  * fields are not an error; the API server drops them.
  */
-import { type FieldError, invalid, isJsonObject, notSupported, own, required } from "../kube/core/index.ts";
+import {
+  type FieldError,
+  invalid,
+  isJsonObject,
+  type JsonObject,
+  notSupported,
+  own,
+  required,
+} from "../kube/core/index.ts";
 import type { JsonSchema } from "./definition.ts";
 
-export interface StructureOptions {
-  /** Also demand required fields, enums, ranges and patterns. Without, only types count: what a typed decoder refuses. */
-  complete: boolean;
+/**
+ * All deviations of `value`; never throws, whatever the value. Null counts as absent, as in a typed decoder. `complete`: required
+ * fields, enums, ranges and patterns, too; without, only types count.
+ */
+export function structuralErrors(schema: JsonSchema, value: unknown, complete: boolean): FieldError[] {
+  const check = new StructureCheck(complete);
+  check.visit(schema, value, "");
+  return check.errors;
 }
 
-/** All deviations of `value`; never throws, whatever the value. Null counts as absent, as in a typed decoder. */
-export function structuralErrors(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  options: StructureOptions = { complete: true },
-): FieldError[] {
-  const errors: FieldError[] = [];
-  visit(schema, value, path, options, errors);
-  return errors;
-}
+class StructureCheck {
+  readonly errors: FieldError[] = [];
+  readonly #complete: boolean;
 
-function visit(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  options: StructureOptions,
-  errors: FieldError[],
-): void {
-  if (value === undefined || value === null) return;
-  const type = schema["type"];
-  if (schema["x-kubernetes-int-or-string"] === true) {
-    if (typeof value !== "string" && !Number.isInteger(value))
-      errors.push(mistyped(path, value, "integer,string"));
-    return;
+  constructor(complete: boolean) {
+    this.#complete = complete;
   }
-  if (typeof type === "string" && !hasType(type, value)) {
-    errors.push(mistyped(path, value, type));
-    return;
-  }
-  if (options.complete) rules(schema, value, path, errors);
-  if (
-    typeof value === "number" &&
-    schema["format"] === "int32" &&
-    (value > 2147483647 || value < -2147483648)
-  ) {
-    errors.push(invalid(path, value, "must be an integer of 32 bits"));
-  }
-  if (Array.isArray(value)) {
-    const items = schema["items"];
-    if (!isJsonObject(items)) return;
-    for (const [index, item] of value.entries())
-      visitEntry(items, item, `${path}[${index}]`, options, errors);
-  } else if (isJsonObject(value)) {
-    visitObject(schema, value, path, options, errors);
-  }
-}
 
-/** Null is no entry of a list or map. */
-function visitEntry(
-  schema: JsonSchema,
-  value: unknown,
-  path: string,
-  options: StructureOptions,
-  errors: FieldError[],
-): void {
-  if (value === null) errors.push(mistyped(path, value, String(schema["type"] ?? "value")));
-  else visit(schema, value, path, options, errors);
-}
-
-function visitObject(
-  schema: JsonSchema,
-  value: { [key: string]: unknown },
-  path: string,
-  options: StructureOptions,
-  errors: FieldError[],
-): void {
-  const { properties, additionalProperties, required: names } = schema;
-  const prefix = path === "" ? "" : `${path}.`;
-  if (isJsonObject(properties)) {
-    for (const [name, field] of Object.entries(properties)) {
-      if (isJsonObject(field)) visit(field, own(value, name), `${prefix}${name}`, options, errors);
+  visit(schema: JsonSchema, value: unknown, path: string): void {
+    if (value === undefined || value === null) return;
+    const type = schema["type"];
+    if (schema["x-kubernetes-int-or-string"] === true) {
+      if (typeof value !== "string" && !Number.isInteger(value))
+        this.errors.push(mistyped(path, value, "integer,string"));
+      return;
     }
+    if (typeof type === "string" && !hasType(type, value)) {
+      this.errors.push(mistyped(path, value, type));
+      return;
+    }
+    if (this.#complete) rules(schema, value, path, this.errors);
+    if (schema["format"] === "int32" && (Number(value) > 2147483647 || Number(value) < -2147483648))
+      this.errors.push(invalid(path, value, "must be an integer of 32 bits"));
+    if (Array.isArray(value)) this.#visitList(schema["items"], value, path);
+    else if (isJsonObject(value)) this.#visitObject(schema, value, path);
   }
-  if (isJsonObject(additionalProperties)) {
-    for (const key of Object.keys(value))
-      visitEntry(additionalProperties, value[key], `${prefix}${key}`, options, errors);
+
+  #visitList(items: unknown, list: readonly unknown[], path: string): void {
+    if (!isJsonObject(items)) return;
+    for (const [index, item] of list.entries()) this.#visitEntry(items, item, `${path}[${index}]`);
   }
-  if (options.complete && Array.isArray(names)) {
-    for (const name of names) {
-      const member = typeof name === "string" ? own(value, name) : null;
-      if (member === undefined || member === null) errors.push(required(`${prefix}${name}`));
+
+  /** Null is no entry of a list or map. */
+  #visitEntry(schema: JsonSchema, value: unknown, path: string): void {
+    if (value === null) this.errors.push(mistyped(path, value, String(schema["type"] ?? "value")));
+    else this.visit(schema, value, path);
+  }
+
+  #visitObject(schema: JsonSchema, value: JsonObject, path: string): void {
+    const { properties, additionalProperties, required: names } = schema;
+    const prefix = path === "" ? "" : `${path}.`;
+    if (isJsonObject(properties)) {
+      for (const [name, field] of Object.entries(properties)) {
+        if (isJsonObject(field)) this.visit(field, own(value, name), `${prefix}${name}`);
+      }
+    }
+    if (isJsonObject(additionalProperties)) {
+      for (const key of Object.keys(value))
+        this.#visitEntry(additionalProperties, value[key], `${prefix}${key}`);
+    }
+    if (this.#complete && Array.isArray(names)) {
+      for (const name of names) {
+        const member = typeof name === "string" ? own(value, name) : null;
+        if (member === undefined || member === null) this.errors.push(required(`${prefix}${name}`));
+      }
     }
   }
 }

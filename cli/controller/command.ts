@@ -17,6 +17,6 @@ Ctrl-C or SIGTERM lets writes in flight finish and gives the lease back.`,
     "WEBHOOK_HOST=127.0.0.1 refit controller --kubeconfig kubeconfig --enable-leader-election=false",
   ],
   flags: async () => (await import("./controller_flags.ts")).controllerFlags,
-  appendix: async () => (await import("./gates_text.ts")).gatesText(),
+  appendix: async () => (await import("./controller_flags.ts")).gatesText(),
   run: async (call) => (await import("./run.ts")).runController(call),
 };

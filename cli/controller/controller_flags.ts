@@ -1,5 +1,5 @@
 /** The flags of the controller process under the names of the API's reference. Spec: platform 2.1. */
-import { controllers } from "../../controller/index.ts";
+import { controllers, featureGateDefaults } from "../../controller/index.ts";
 import type { Flag, FlagTable } from "../arguments.ts";
 
 function text(initial: string, value: string, help: string): Flag {
@@ -10,7 +10,8 @@ function toggle(initial: boolean, help: string): Flag {
   return { kind: "switch", default: String(initial), help };
 }
 
-const noEffect = (flag: Flag, why: string): Flag => ({ ...flag, help: `Without effect: ${why}.` });
+const noEffect = (initial: string, value: string, why: string): Flag =>
+  text(initial, value, `Without effect: ${why}.`);
 
 const effective: FlagTable = {
   "metrics-addr": text(":8080", "ADDR", "Where /metrics is served, over plain HTTP; 0 turns it off."),
@@ -100,26 +101,25 @@ const effective: FlagTable = {
 
 /** Accepted so that deployments need no change; there is nothing here that they could set. */
 const withoutEffect: FlagTable = {
-  "sync-period": noEffect(
-    text("0", "TIME", ""),
-    "caches follow the server and are never resynchronized by time",
-  ),
+  "sync-period": noEffect("0", "TIME", "caches follow the server and are never resynchronized by time"),
   "rest-config-qps": noEffect(
-    text("30", "N", ""),
+    "30",
+    "N",
     "requests go through a window that sizes itself by the server's answers",
   ),
-  "rest-config-burst": noEffect(text("50", "N", ""), "requests go through a window that sizes itself"),
-  "rate-limiter-qps": noEffect(text("10", "N", ""), "retries are limited per object"),
-  "rate-limiter-bucket-size": noEffect(text("100", "N", ""), "retries are limited per object"),
+  "rest-config-burst": noEffect("50", "N", "requests go through a window that sizes itself"),
+  "rate-limiter-qps": noEffect("10", "N", "retries are limited per object"),
+  "rate-limiter-bucket-size": noEffect("100", "N", "retries are limited per object"),
   "expectation-timeout": noEffect(
-    text("5m", "TIME", ""),
+    "5m",
+    "TIME",
     "written objects enter the caches at once, nothing is expected",
   ),
-  "disable-no-deepcopy": noEffect(toggle(false, ""), "cached objects are read-only"),
-  "ws-enabled-versioned-status": noEffect(text("deployment,replicaset", "KINDS", ""), "as in the reference"),
-  vmodule: noEffect(text("", "PATTERN=N,...", ""), "there is one verbosity"),
-  logtostderr: noEffect(toggle(true, ""), "logs always go to standard error"),
-  "log-flush-frequency": noEffect(text("5s", "TIME", ""), "log lines are not held back"),
+  "disable-no-deepcopy": toggle(false, "Without effect: cached objects are read-only."),
+  "ws-enabled-versioned-status": noEffect("deployment,replicaset", "KINDS", "as in the reference"),
+  vmodule: noEffect("", "PATTERN=N,...", "there is one verbosity"),
+  logtostderr: toggle(true, "Without effect: logs always go to standard error."),
+  "log-flush-frequency": noEffect("5s", "TIME", "log lines are not held back"),
 };
 
 /** Controllers whose number of workers can be set. */
@@ -148,3 +148,12 @@ export const countsWithoutEffect = [
   "rate-limiter-qps",
   "rate-limiter-bucket-size",
 ] as const;
+
+/** The feature gates for the help: gate, stage and default, a line each. */
+export function gatesText(): string {
+  const width = Math.max(...featureGateDefaults.map(({ name }) => name.length));
+  const lines = featureGateDefaults.map(
+    ({ name, stage, enabled }) => `  ${name.padEnd(width)}  ${stage.padEnd(5)}  ${enabled ? "on" : "off"}`,
+  );
+  return ["Feature gates (--feature-gates), with their stage and default:", ...lines].join("\n");
+}

@@ -67,7 +67,8 @@ function withHashes(set: SidecarSet): SidecarSet {
   return { ...set, metadata: { ...set.metadata, annotations } };
 }
 
-type Unmanaged = ReadonlyMap<UnmanagedReason, readonly string[]>;
+/** `undefined`: those that it manages. */
+type Unmanaged = ReadonlyMap<UnmanagedReason | undefined, readonly Pod[]>;
 
 async function planOf(
   { access, host }: ForecastRequest,
@@ -91,13 +92,7 @@ async function planOf(
       sidecarSetState({ observed: observed(), options: { systemNamespace }, now, random: host.random }),
     ),
   );
-  return { plan, unmanaged: keysOf(unmanaged) };
-}
-
-function keysOf(groups: ReadonlyMap<UnmanagedReason | undefined, readonly Pod[]>): Unmanaged {
-  const named = new Map<UnmanagedReason, readonly string[]>();
-  for (const [reason, pods] of groups) if (reason !== undefined) named.set(reason, pods.map(keyOf).sort());
-  return named;
+  return { plan, unmanaged };
 }
 
 /** The set's history, and the revision that new pods get: it may be one of another set. */
@@ -128,7 +123,7 @@ function noticesOf({ spec }: SidecarSet, unmanaged: Unmanaged): string[] {
     const pods = unmanaged.get(reason) ?? [];
     return pods.length === 0
       ? []
-      : [`the selector matches ${counted(pods.length, "pod")} ${text} (${listed(pods)})`];
+      : [`the selector matches ${counted(pods.length, "pod")} ${text} (${listed(pods.map(keyOf).sort())})`];
   });
   return spec.injectionStrategy?.paused
     ? [...lines, "new pods get no sidecars while injectionStrategy.paused is set"]

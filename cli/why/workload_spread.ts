@@ -92,18 +92,14 @@ function wholePods(
   { client }: ClusterAccess,
   namespace: string,
 ): (pod: Pod) => Promise<JsonObject | undefined> {
-  const byUid = lazy(async () => {
+  let reading: Promise<Map<string | undefined, JsonObject>> | undefined;
+  const read = async () => {
     const whole = await listAll(client, wholePodResource, { namespace });
     return new Map(whole.map((pod) => [pod.metadata.uid, { ...pod }]));
-  });
-  return async ({ uid }) => (await byUid()).get(uid);
-}
-
-function lazy<T>(read: () => Promise<T>): () => Promise<T> {
-  let reading: Promise<T> | undefined;
-  return () => {
+  };
+  return async ({ uid }) => {
     reading ??= read();
-    return reading;
+    return (await reading).get(uid);
   };
 }
 
@@ -166,47 +162,38 @@ function stepsOf({ adopted, plan }: Seen): string[] {
   ];
 }
 
-function versionedStatuses({ plan }: Seen): WorkloadSpreadSubsetStatus[] {
-  return Object.values(plan.status.versionedSubsetStatuses ?? {}).flat();
-}
-
-function waitingOf(seen: Seen): Forecast["waiting"] {
-  const { object, workload } = seen;
-  const statuses = versionedStatuses(seen);
+function waitingOf({ object, workload, plan }: Seen): Forecast["waiting"] {
+  const statuses = Object.values(plan.status.versionedSubsetStatuses ?? {}).flat();
   const keysOf = (of: (status: WorkloadSpreadSubsetStatus) => object | undefined) =>
     statuses.flatMap((status) => Object.keys(of(status) ?? {}));
   const admitted = keysOf(({ creatingPods }) => creatingPods);
   const leaving = keysOf(({ deletingPods }) => deletingPods);
-  return [
-    ...(admitted.length === 0
-      ? []
-      : [
-          {
-            reason: "Admitted",
-            message: `${counted(admitted.length, "pod")} had a place at admission and ${admitted.length === 1 ? "is" : "are"} not seen yet`,
-            until: "they are seen; after 30 s their places are free again",
-          },
-        ]),
-    ...(leaving.length === 0
-      ? []
-      : [
-          {
-            reason: "Leaving",
-            message: `${counted(leaving.length, "pod")} may go and ${leaving.length === 1 ? "is" : "are"} still there`,
-            until: "they are gone; after 15 s they count again",
-            pods: leaving,
-          },
-        ]),
-    ...(hasSpreadCosts(object.spec.targetRef.kind) && workload.latestVersion === undefined
-      ? [
-          {
-            reason: "NoVersion",
-            message: `deletion costs are not written: ${targetName(object)} has no ReplicaSet of its present template yet`,
-            until: "its controller has made one",
-          },
-        ]
-      : []),
+  const isWithoutVersion = hasSpreadCosts(object.spec.targetRef.kind) && workload.latestVersion === undefined;
+  const waiting: (Forecast["waiting"][number] | undefined)[] = [
+    admitted.length === 0
+      ? undefined
+      : {
+          reason: "Admitted",
+          message: `${counted(admitted.length, "pod")} had a place at admission and ${admitted.length === 1 ? "is" : "are"} not seen yet`,
+          until: "they are seen; after 30 s their places are free again",
+        },
+    leaving.length === 0
+      ? undefined
+      : {
+          reason: "Leaving",
+          message: `${counted(leaving.length, "pod")} may go and ${leaving.length === 1 ? "is" : "are"} still there`,
+          until: "they are gone; after 15 s they count again",
+          pods: leaving,
+        },
+    isWithoutVersion
+      ? {
+          reason: "NoVersion",
+          message: `deletion costs are not written: ${targetName(object)} has no ReplicaSet of its present template yet`,
+          until: "its controller has made one",
+        }
+      : undefined,
   ];
+  return waiting.filter((entry) => entry !== undefined);
 }
 
 function noticesOf(seen: Seen): string[] {

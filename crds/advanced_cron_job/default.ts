@@ -14,10 +14,7 @@ import { defaultTemplateOf } from "../pod_templates.ts";
 /** Templates in which a pod template is. */
 const podTemplates = ["jobTemplate", "broadcastJobTemplate"] as const;
 
-/**
- * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see `advancedCronJob.read`).
- */
+/** A copy with every default; twice changes nothing more. `object`: of either version, with the right types (`advancedCronJob.read`). */
 export function defaultAdvancedCronJob(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   const spec = result["spec"];

@@ -6,10 +6,7 @@ import { defaultTemplateOf, isChanged } from "../pod_templates.ts";
 /** Pods at the same time where nothing else is asked for. */
 const unlimitedParallelism = 2147483647;
 
-/**
- * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see `broadcastJob.read`).
- */
+/** A copy with every default; twice changes nothing more. `object`: of either version, with the right types (`broadcastJob.read`). */
 export function defaultBroadcastJob(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   if (options.old === undefined) delete result["status"];

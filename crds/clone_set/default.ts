@@ -18,10 +18,7 @@ const rolloutDefaults: JsonObject = {
 };
 const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"];
 
-/**
- * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see `cloneSet.read`).
- */
+/** A copy with every default; twice changes nothing more. `object`: of either version, with the right types (`cloneSet.read`). */
 export function defaultCloneSet(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   const spec = ensureObject(result, "spec");

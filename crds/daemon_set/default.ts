@@ -2,10 +2,7 @@
 import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.ts";
 import { fill, isSet } from "../fill.ts";
 
-/**
- * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see `daemonSet.read`).
- */
+/** A copy with every default; twice changes nothing more. `object`: of either version, with the right types (`daemonSet.read`). */
 export function defaultDaemonSet(object: JsonObject): JsonObject {
   const result = cloneJson(object);
   const spec = ensureObject(result, "spec");

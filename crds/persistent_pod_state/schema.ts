@@ -9,34 +9,34 @@ import { convertPersistentPodState } from "./convert.ts";
 const annotations = s.optionalObjectList("Annotations of pods that are recorded.", "One annotation.", {
   key: s.text("Annotation key."),
 });
-const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
-const keyWords = "Labels of the node whose values are kept.";
-const requiredWords = "Node labels that a recreated pod must find again.";
-const preferredWords = "Node labels that a recreated pod should find again.";
-const preferenceWords = "Node labels.";
 const targetRef = targetReference("Workload whose pods are recorded.");
+const keys = s.strings("Labels of the node whose values are kept.");
+const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
 
-const specV1alpha1 = s.specOf({
-  persistentPodAnnotations: annotations,
-  persistentPodStateRetentionPolicy: s.optional(s.text(retentionWords)),
-  preferredPersistentTopology: s.optionalObjectList(preferredWords, "One preference.", {
-    preference: s.object(preferenceWords, { nodeTopologyKeys: s.strings(keyWords) }),
-    weight: s.int32("1 to 100."),
-  }),
-  requiredPersistentTopology: s.optionalObject(requiredWords, { nodeTopologyKeys: s.strings(keyWords) }),
-  targetRef,
-});
+/** The versions differ in the name of the keys, and in what the API server itself checks. */
+function specOf<Keys extends s.TProperties, Policy extends s.TSchema>(
+  topology: Keys,
+  retentionPolicy: Policy,
+  weightRules: s.IntegerRules,
+) {
+  return s.specOf({
+    persistentPodAnnotations: annotations,
+    persistentPodStateRetentionPolicy: s.optional(retentionPolicy),
+    preferredPersistentTopology: s.optionalObjectList(
+      "Node labels that a recreated pod should find again.",
+      "One preference.",
+      { preference: s.object("Node labels.", topology), weight: s.int32("1 to 100.", weightRules) },
+    ),
+    requiredPersistentTopology: s.optionalObject(
+      "Node labels that a recreated pod must find again.",
+      topology,
+    ),
+    targetRef,
+  });
+}
 
-const spec = s.specOf({
-  persistentPodAnnotations: annotations,
-  persistentPodStateRetentionPolicy: s.optional(s.choice(retentionWords, ["WhenScaled", "WhenDeleted"])),
-  preferredPersistentTopology: s.optionalObjectList(preferredWords, "One preference.", {
-    preference: s.object(preferenceWords, { keys: s.strings(keyWords) }),
-    weight: s.int32("1 to 100.", { minimum: 0 }),
-  }),
-  requiredPersistentTopology: s.optionalObject(requiredWords, { keys: s.strings(keyWords) }),
-  targetRef,
-});
+const specV1alpha1 = specOf({ nodeTopologyKeys: keys }, s.text(retentionWords), {});
+const spec = specOf({ keys }, s.choice(retentionWords, ["WhenScaled", "WhenDeleted"]), { minimum: 0 });
 
 const status = s.statusOf({
   observedGeneration: s.int64("Generation that the status is about."),

@@ -10,10 +10,7 @@ export interface StatefulSetDefaulting extends Defaulting {
   resizesClaims: boolean;
 }
 
-/**
- * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see `statefulSet.read`).
- */
+/** A copy with every default; twice changes nothing more. `object`: of either version, with the right types (`statefulSet.read`). */
 export function defaultStatefulSet(object: JsonObject, options: StatefulSetDefaulting): JsonObject {
   const result = cloneJson(object);
   const spec = ensureObject(result, "spec");

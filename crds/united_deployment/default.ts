@@ -4,10 +4,7 @@ import { type Defaulting, fill, isSet } from "../fill.ts";
 import { member } from "../members.ts";
 import { defaultClaimTemplates, defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
-/**
- * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see `unitedDeployment.read`).
- */
+/** A copy with every default; twice changes nothing more. `object`: of either version, with the right types (`unitedDeployment.read`). */
 export function defaultUnitedDeployment(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   const spec = ensureObject(result, "spec");
