@@ -16,7 +16,6 @@ export interface Table {
   readonly columns: readonly { readonly name: string; readonly priority: number }[];
   readonly rows: readonly {
     readonly cells: readonly unknown[];
-    readonly name: string;
     readonly namespace: string;
     readonly uid: string;
     readonly version: string;
@@ -54,7 +53,6 @@ function toTable(value: unknown): Table {
     })),
     rows: listAt(value, "rows").map((row) => ({
       cells: listAt(row, "cells"),
-      name: textAt(row, "object", "metadata", "name") ?? "",
       namespace: textAt(row, "object", "metadata", "namespace") ?? "",
       uid: textAt(row, "object", "metadata", "uid") ?? "",
       version: textAt(row, "object", "metadata", "resourceVersion") ?? "",

@@ -5,8 +5,8 @@ import { definitionName, type KindDefinition, type KindVersion } from "./kind.ts
 export type JsonSchema = { [keyword: string]: unknown };
 
 export interface DefinitionOptions {
-  /** Service that answers `/convert`. Default: kruise-webhook-service in kruise-system, port 443. */
-  service?: { namespace: string; name: string; port?: number };
+  /** Service that answers `/convert` at port 443. Default: kruise-webhook-service in kruise-system. */
+  service?: { namespace: string; name: string };
   /** Instead of the service: base of the URL that answers `/convert`, `https://127.0.0.1:9876`. */
   url?: string;
   /** Base64 PEM; left to the running controller by default. */
@@ -80,14 +80,7 @@ function conversion(definition: KindDefinition, options: DefinitionOptions) {
   const service = options.service ?? { namespace: "kruise-system", name: "kruise-webhook-service" };
   const target =
     options.url === undefined
-      ? {
-          service: {
-            namespace: service.namespace,
-            name: service.name,
-            path: "/convert",
-            port: service.port ?? 443,
-          },
-        }
+      ? { service: { ...service, path: "/convert", port: 443 } }
       : { url: `${options.url}/convert` };
   const clientConfig = {
     ...target,

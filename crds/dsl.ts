@@ -1,7 +1,7 @@
 /**
  * The words in which kinds are written down. Each takes the description first and returns a TypeBox schema, so one text
  * gives the static type (`Static<typeof …>`), the OpenAPI schema of the definition and the field docs. Fields are
- * required unless wrapped in `optional`. Structural schemas of Kubernetes know neither `$ref` nor unions; nothing here
+ * required unless wrapped in `optional`, or named so. Structural schemas of Kubernetes know neither `$ref` nor unions; nothing here
  * produces them.
  */
 // By name: the default export would bring the whole library into every bundle.
@@ -210,11 +210,10 @@ export function nodeNamesOrLabels(description: string) {
   return Unsafe<LabelSelector & { names?: string[] }>({ ...object(description, fields, { atomic: true }) });
 }
 
-/** Fields of a condition as the kinds of this API write it; `extra` adds to them. */
-export function conditions<P extends TProperties>(
-  extra: P,
-  description = "Latest observations of the object's state.",
-) {
+const observations = "Latest observations of the object's state.";
+
+/** Conditions, which may be absent, with the fields that the kinds of this API write; `extra` adds to them. */
+export function conditions<P extends TProperties>(extra: P) {
   const fields = {
     type: text("Name of the condition."),
     status: text("True, False or Unknown."),
@@ -223,14 +222,14 @@ export function conditions<P extends TProperties>(
     lastTransitionTime: optional(dateTime("When the status changed last.")),
     ...extra,
   };
-  return objectList(description, "One condition.", fields);
+  return optionalObjectList(observations, "One condition.", fields);
 }
 
 const conditionType =
   "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
-/** Conditions with the rules of the standard metav1 type, checked by the API server. */
-export function strictConditions(description = "Latest observations of the object's state.") {
+/** The same with the rules of the standard metav1 type, checked by the API server. */
+export function strictConditions() {
   const fields = {
     type: text("Name of the condition.", { maxLength: 316, pattern: conditionType }),
     status: choice("Whether the condition holds.", ["True", "False", "Unknown"]),
@@ -243,5 +242,5 @@ export function strictConditions(description = "Latest observations of the objec
     }),
     message: text("Cause of the last change, for people.", { maxLength: 32768 }),
   };
-  return objectList(description, "One condition.", fields, { keys: ["type"] });
+  return optionalObjectList(observations, "One condition.", fields, { keys: ["type"] });
 }

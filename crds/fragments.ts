@@ -9,52 +9,40 @@ function hook(description: string) {
   });
 }
 
-export function lifecycle() {
-  return s.object("Hooks at which other controllers may hold a pod.", {
-    inPlaceUpdate: s.optional(hook("Held before and after an in-place update.")),
-    preDelete: s.optional(hook("Held before deletion.")),
-    preNormal: s.optional(hook("Held after creation, until the pod counts as normal.")),
-  });
-}
+export const lifecycle = s.optionalObject("Hooks at which other controllers may hold a pod.", {
+  inPlaceUpdate: s.optional(hook("Held before and after an in-place update.")),
+  preDelete: s.optional(hook("Held before deletion.")),
+  preNormal: s.optional(hook("Held after creation, until the pod counts as normal.")),
+});
 
-export function inPlaceUpdateStrategy() {
-  return s.object("How an update in place is carried out.", {
-    gracePeriodSeconds: s.optional(s.int32("Seconds a pod is not ready before its spec is changed.")),
-    imagePreDownloadMinUpdatedReadyPods: s.optional(
-      s.int32("Updated pods that must be ready before the new image is pulled ahead on the other nodes."),
-    ),
-    imagePreDownloadParallelism: s.optional(s.intOrString("Nodes that pull the new image at the same time.")),
-    imagePreDownloadTimeoutSeconds: s.optional(s.int32("Seconds after which one pull is given up.")),
-  });
-}
+export const inPlaceUpdateStrategy = s.optionalObject("How an update in place is carried out.", {
+  gracePeriodSeconds: s.optional(s.int32("Seconds a pod is not ready before its spec is changed.")),
+  imagePreDownloadMinUpdatedReadyPods: s.optional(
+    s.int32("Updated pods that must be ready before the new image is pulled ahead on the other nodes."),
+  ),
+  imagePreDownloadParallelism: s.optional(s.intOrString("Nodes that pull the new image at the same time.")),
+  imagePreDownloadTimeoutSeconds: s.optional(s.int32("Seconds after which one pull is given up.")),
+});
 
-export function priorityStrategy() {
-  return s.object("Which pods are updated first; one of the two forms.", {
-    orderPriority: s.optionalObjectList(
-      "Order by the number at the end of a label's value.",
-      "One order key.",
-      {
-        orderedKey: s.text("Label whose value ends in the order number; higher goes first."),
-      },
-    ),
-    weightPriority: s.optionalObjectList(
-      "Order by the sum of the weights of matching terms.",
-      "One weight.",
-      {
-        matchSelector: s.labelSelector("Pods that get the weight."),
-        weight: s.int32("0 to 100; higher sums go first."),
-      },
-    ),
-  });
-}
+export const priorityStrategy = s.optionalObject("Which pods are updated first; one of the two forms.", {
+  orderPriority: s.optionalObjectList(
+    "Order by the number at the end of a label's value.",
+    "One order key.",
+    {
+      orderedKey: s.text("Label whose value ends in the order number; higher goes first."),
+    },
+  ),
+  weightPriority: s.optionalObjectList("Order by the sum of the weights of matching terms.", "One weight.", {
+    matchSelector: s.labelSelector("Pods that get the weight."),
+    weight: s.int32("0 to 100; higher sums go first."),
+  }),
+});
 
-export function scatterStrategy() {
-  return s.objectList(
-    "Pods with these labels are spread evenly over the update order.",
-    "Pods with this label are spread.",
-    { key: s.text("Label key."), value: s.text("Label value.") },
-  );
-}
+export const scatterStrategy = s.optionalObjectList(
+  "Pods with these labels are spread evenly over the update order.",
+  "Pods with this label are spread.",
+  { key: s.text("Label key."), value: s.text("Label value.") },
+);
 
 export function objectReference(description: string) {
   return s.object(
@@ -142,58 +130,52 @@ export function tolerations(description: string) {
   });
 }
 
-function execAction() {
-  return s.object("Run a command in the container.", {
-    command: s.optional(s.strings("Command and arguments; no shell.", { atomic: true })),
-  });
-}
+const exec = s.optionalObject("Run a command in the container.", {
+  command: s.optional(s.strings("Command and arguments; no shell.", { atomic: true })),
+});
 
-function httpGetAction() {
-  return s.object("Send an HTTP GET.", {
-    host: s.optional(s.text("Host name; the pod's IP by default.")),
-    httpHeaders: s.optionalObjectList(
-      "Headers to send.",
-      "One header.",
-      { name: s.text("Header name."), value: s.text("Header value.") },
-      {
-        atomic: true,
-      },
-    ),
-    path: s.optional(s.text("Path on the server.")),
-    port: s.intOrString("Port number or name."),
-    scheme: s.optional(s.text("HTTP or HTTPS.")),
-  });
-}
+const httpGet = s.optionalObject("Send an HTTP GET.", {
+  host: s.optional(s.text("Host name; the pod's IP by default.")),
+  httpHeaders: s.optionalObjectList(
+    "Headers to send.",
+    "One header.",
+    { name: s.text("Header name."), value: s.text("Header value.") },
+    {
+      atomic: true,
+    },
+  ),
+  path: s.optional(s.text("Path on the server.")),
+  port: s.intOrString("Port number or name."),
+  scheme: s.optional(s.text("HTTP or HTTPS.")),
+});
 
-function tcpSocketAction() {
-  return s.object("Open a TCP connection.", {
-    host: s.optional(s.text("Host name; the pod's IP by default.")),
-    port: s.intOrString("Port number or name."),
-  });
-}
+const tcpSocket = s.optionalObject("Open a TCP connection.", {
+  host: s.optional(s.text("Host name; the pod's IP by default.")),
+  port: s.intOrString("Port number or name."),
+});
 
 /** What a container runs before it is stopped. */
 export function preStopHook(description: string) {
   return s.object(description, {
-    exec: s.optional(execAction()),
-    httpGet: s.optional(httpGetAction()),
-    tcpSocket: s.optional(tcpSocketAction()),
+    exec,
+    httpGet,
+    tcpSocket,
   });
 }
 
 export function probe(description: string) {
   return s.object(description, {
-    exec: s.optional(execAction()),
+    exec,
     failureThreshold: s.optional(s.int32("Failures in a row until the probe counts as failed.")),
     grpc: s.optionalObject("Ask a gRPC health service.", {
       port: s.int32("Port of the gRPC health service."),
       service: s.optional(s.text("Service name in the request.", { default: "" })),
     }),
-    httpGet: s.optional(httpGetAction()),
+    httpGet,
     initialDelaySeconds: s.optional(s.int32("Seconds from the container's start to the first probe.")),
     periodSeconds: s.optional(s.int32("Seconds between probes.")),
     successThreshold: s.optional(s.int32("Successes in a row until the probe counts as passed.")),
-    tcpSocket: s.optional(tcpSocketAction()),
+    tcpSocket,
     terminationGracePeriodSeconds: s.optional(s.int64("Grace period when a failed probe ends the pod.")),
     timeoutSeconds: s.optional(s.int32("Seconds until one probe counts as failed.")),
   });
@@ -212,30 +194,29 @@ export function timesByName(description: string) {
   return s.map(description, s.dateTime("When it was recorded."));
 }
 
-/** What ImagePullJob and ImageListPullJob have in common. */
-export function imagePullSettings() {
-  return {
-    completionPolicy: s.object("When the job is done.", {
-      activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job ends.")),
-      ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
-      type: s.optional(s.text("Always (default): the job ends; Never: it goes on with new nodes.")),
-    }),
-    imagePullPolicy: s.optional(s.text("IfNotPresent (default) or Always.")),
-    parallelism: s.optional(s.intOrString("Nodes that pull at the same time; 1 by default.")),
-    podSelector: s.optional(s.labelSelector("Pull on the nodes of these pods.")),
-    pullPolicy: s.optionalObject("How one node pulls.", {
-      backoffLimit: s.optional(s.int32("Attempts until the pull counts as failed; 3 by default.")),
-      timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up; 600 by default.")),
-    }),
-    pullSecrets: s.optional(s.strings("Secrets of the job's namespace with registry credentials.")),
-    sandboxConfig: s.optional(sandboxConfig()),
-    selector: s.optional(s.nodeNamesOrLabels("Nodes that pull; all by default.")),
-  };
-}
-
-export function sandboxConfig() {
-  return s.object("Metadata that is handed to the container runtime with the pull.", {
+export const sandboxConfig = s.optionalObject(
+  "Metadata that is handed to the container runtime with the pull.",
+  {
     annotations: s.optional(s.stringMap("Annotations of the sandbox.")),
     labels: s.optional(s.stringMap("Labels of the sandbox.")),
-  });
-}
+  },
+);
+
+/** What ImagePullJob and ImageListPullJob have in common. */
+export const imagePullSettings = {
+  completionPolicy: s.object("When the job is done.", {
+    activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job ends.")),
+    ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
+    type: s.optional(s.text("Always (default): the job ends; Never: it goes on with new nodes.")),
+  }),
+  imagePullPolicy: s.optional(s.text("IfNotPresent (default) or Always.")),
+  parallelism: s.optional(s.intOrString("Nodes that pull at the same time; 1 by default.")),
+  podSelector: s.optional(s.labelSelector("Pull on the nodes of these pods.")),
+  pullPolicy: s.optionalObject("How one node pulls.", {
+    backoffLimit: s.optional(s.int32("Attempts until the pull counts as failed; 3 by default.")),
+    timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up; 600 by default.")),
+  }),
+  pullSecrets: s.optional(s.strings("Secrets of the job's namespace with registry credentials.")),
+  sandboxConfig,
+  selector: s.optional(s.nodeNamesOrLabels("Nodes that pull; all by default.")),
+};

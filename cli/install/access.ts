@@ -41,21 +41,13 @@ function kindRules(): PolicyRule[] {
   });
 }
 
-/**
- * Rules of `kruise-definition-guard-role`: to count what is below any definition before it may be deleted (gate
- * DeletionProtectionForCRDCascadingGate). Reading everything is much: only on request.
- */
-export function definitionGuardRules(): PolicyRule[] {
-  return [policyRule("*", ["*"], ["list"])];
-}
+/** `kruise-definition-guard-role`: to count what is below a definition (gate DeletionProtectionForCRDCascadingGate). Only on request. */
+export const definitionGuardRules: readonly PolicyRule[] = [policyRule("*", ["*"], ["list"])];
 
-/**
- * Rules of `kruise-resource-distribution-role`: copies lie in any namespace, under any name (gate ResourceDistributionGate).
- * Writing every Secret is much: only on request.
- */
-export function distributionRules(): PolicyRule[] {
-  return [policyRule("", ["secrets", "configmaps"], [...readVerbs, "create", "delete", "patch"])];
-}
+/** `kruise-resource-distribution-role`: copies have any namespace and name (gate ResourceDistributionGate). Only on request. */
+export const distributionRules: readonly PolicyRule[] = [
+  policyRule("", ["secrets", "configmaps"], [...readVerbs, "create", "delete", "patch"]),
+];
 
 /** Rules of `kruise-certs-role`: the bundle goes into the named configurations and definitions only. */
 export function certificateRules(): PolicyRule[] {
@@ -77,29 +69,25 @@ export function certificateRules(): PolicyRule[] {
 }
 
 /** Rules in the manager's own namespace. */
-export function leaderElectionRules(): PolicyRule[] {
-  return [
-    policyRule("coordination.k8s.io", ["leases"], [...readVerbs, "create", "update", "patch", "delete"]),
-    policyRule("", ["events"], ["create"]),
-  ];
-}
+export const leaderElectionRules: readonly PolicyRule[] = [
+  policyRule("coordination.k8s.io", ["leases"], [...readVerbs, "create", "update", "patch", "delete"]),
+  policyRule("", ["events"], ["create"]),
+];
 
 /**
  * Rules of `kruise-pull-secret-source-role`: secrets that pull jobs name lie in the jobs' namespaces. A role of its own, so
  * that its binding can be replaced by one in each namespace that may use pull secrets.
  */
-export function pullSecretSourceRules(): PolicyRule[] {
-  return [policyRule("", ["secrets"], readVerbs)];
-}
+export const pullSecretSourceRules: readonly PolicyRule[] = [policyRule("", ["secrets"], readVerbs)];
 
 /** Rules in the namespace in which node agents may read secrets: copies of pull secrets for as long as they are used. */
-export function pullSecretRules(): PolicyRule[] {
-  return [policyRule("", ["secrets"], ["create", "patch", "delete"])];
-}
+export const pullSecretRules: readonly PolicyRule[] = [
+  policyRule("", ["secrets"], ["create", "patch", "delete"]),
+];
 
-export function webhookSecretRules(): PolicyRule[] {
-  return [policyRule("", ["secrets"], [...readVerbs, "create", "update", "patch"])];
-}
+export const webhookSecretRules: readonly PolicyRule[] = [
+  policyRule("", ["secrets"], [...readVerbs, "create", "update", "patch"]),
+];
 
 /**
  * Rules of `kruise-daemon-role`: what the agent's code calls, and no more. Spec: agent 9, which also grants writing
@@ -120,6 +108,4 @@ export function agentRules(): PolicyRule[] {
 }
 
 /** Rules of `kruise-daemon-secret-role`, in the namespace of the pull secrets alone. */
-export function agentSecretRules(): PolicyRule[] {
-  return [policyRule("", ["secrets"], ["get"])];
-}
+export const agentSecretRules: readonly PolicyRule[] = [policyRule("", ["secrets"], ["get"])];

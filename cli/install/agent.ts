@@ -27,7 +27,7 @@ export function agentAccess(namespace: string): AnyObject[] {
   return [
     object("v1", "ServiceAccount", agent),
     ...roleOf(agent, "kruise-daemon", agentRules()),
-    ...roleOf(agent, "kruise-daemon-secret", agentSecretRules(), agentConfigNamespace),
+    ...roleOf(agent, "kruise-daemon-secret", agentSecretRules, agentConfigNamespace),
   ];
 }
 

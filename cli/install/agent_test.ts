@@ -56,6 +56,6 @@ t.test("the agent may read secrets in one namespace only, and writes nothing but
         resources.join(),
       );
   }
-  t.same(agentSecretRules(), [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }]);
+  t.same(agentSecretRules, [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }]);
   t.end();
 });

@@ -91,12 +91,12 @@ function accessObjects(options: InstallOptions): AnyObject[] {
     object("v1", "ServiceAccount", manager),
     ...roleOf(manager, "kruise-manager", managerRules()),
     ...roleOf(manager, "kruise-certs", certificateRules()),
-    ...roleOf(manager, "kruise-pull-secret-source", pullSecretSourceRules()),
-    ...(guardsDefinitions ? roleOf(manager, "kruise-definition-guard", definitionGuardRules()) : []),
-    ...(distributesResources ? roleOf(manager, "kruise-resource-distribution", distributionRules()) : []),
-    ...roleOf(manager, "kruise-leader-election", leaderElectionRules(), namespace),
-    ...roleOf(manager, "kruise-webhook", webhookSecretRules(), namespace),
-    ...roleOf(manager, "kruise-pull-secret", pullSecretRules(), agentConfigNamespace),
+    ...roleOf(manager, "kruise-pull-secret-source", pullSecretSourceRules),
+    ...(guardsDefinitions ? roleOf(manager, "kruise-definition-guard", definitionGuardRules) : []),
+    ...(distributesResources ? roleOf(manager, "kruise-resource-distribution", distributionRules) : []),
+    ...roleOf(manager, "kruise-leader-election", leaderElectionRules, namespace),
+    ...roleOf(manager, "kruise-webhook", webhookSecretRules, namespace),
+    ...roleOf(manager, "kruise-pull-secret", pullSecretRules, agentConfigNamespace),
   ];
 }
 

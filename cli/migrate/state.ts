@@ -26,7 +26,6 @@ export interface MigrationPlace {
 export interface Observed {
   readonly state: MigrationState;
   readonly record: MigrationRecord | undefined;
-  readonly manager: AnyObject | undefined;
   /** Empty when nobody does. */
   readonly leaseHolder: string;
 }
@@ -55,7 +54,7 @@ export async function observe(place: MigrationPlace): Promise<Observed> {
     storedAsBefore: (await outlivedVersions(client, record)).length === 0,
     serving: isRefitLeading && (await answersAdmission(place)),
   };
-  return { state, record, manager, leaseHolder };
+  return { state, record, leaseHolder };
 }
 
 const programOf = (workload: AnyObject): Program => (runsRefit(workload) ? "refit" : "former");

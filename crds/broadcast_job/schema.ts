@@ -27,9 +27,7 @@ export const broadcastJobSpec = s.specOf({
 const status = s.statusOf({
   active: s.optional(s.int32("Pods that run.")),
   completionTime,
-  conditions: s.optional(
-    s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
-  ),
+  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
   desired: s.optional(s.int32("Nodes on which a pod should run.")),
   failed: s.optional(s.int32("Pods that failed.")),
   phase: s.optional(s.text("running, paused, completed or failed.")),

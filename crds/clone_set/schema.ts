@@ -21,7 +21,7 @@ import type { PersistentVolumeClaim } from "../pod_template.ts";
 import { convertCloneSet } from "./convert.ts";
 
 const common = {
-  lifecycle: s.optional(lifecycle()),
+  lifecycle,
   minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available.")),
   progressDeadlineSeconds: s.optional(
     s.int32("Seconds without progress until the condition Progressing turns False."),
@@ -41,13 +41,13 @@ const scaling = {
 };
 
 const rollout = {
-  inPlaceUpdateStrategy: s.optional(inPlaceUpdateStrategy()),
+  inPlaceUpdateStrategy,
   maxSurge: s.optional(s.intOrString("Pods above the wanted number during an update; 0 by default.")),
   maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 20% by default.")),
   partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
   paused: s.optional(s.flag("Hold the update; scaling goes on.")),
-  priorityStrategy: s.optional(priorityStrategy()),
-  scatterStrategy: s.optional(scatterStrategy()),
+  priorityStrategy,
+  scatterStrategy,
 };
 
 const specV1alpha1 = s.specOf({
@@ -82,9 +82,7 @@ export const cloneSetSpec = s.specOf({
 const status = s.statusOf({
   availableReplicas: s.int32("Pods that are ready for minReadySeconds and in state Normal."),
   collisionCount,
-  conditions: s.optional(
-    s.conditions({ lastUpdateTime: s.optional(s.dateTime("When status or reason changed last.")) }),
-  ),
+  conditions: s.conditions({ lastUpdateTime: s.optional(s.dateTime("When status or reason changed last.")) }),
   currentRevision: s.optional(s.text("Revision from which pods are updated.")),
   expectedUpdatedReplicas: s.optional(s.int32("Pods that the partition lets be updated.")),
   labelSelector: s.optional(s.text("The selector as text, for the scale subresource.")),

@@ -4,8 +4,8 @@ import type { Static } from "../dsl.ts";
 import type { priorityStrategy, scatterStrategy } from "../fragments.ts";
 import { termCount } from "../rules.ts";
 
-type PriorityStrategy = Static<ReturnType<typeof priorityStrategy>>;
-type ScatterStrategy = Static<ReturnType<typeof scatterStrategy>>;
+type PriorityStrategy = Static<typeof priorityStrategy>;
+type ScatterStrategy = Static<typeof scatterStrategy>;
 
 /** Each error at its entry. */
 export function priorityErrors(path: string, priorityStrategy: PriorityStrategy | undefined): FieldError[] {

@@ -72,7 +72,7 @@ const statusV1alpha1 = s.statusOf({
 
 const status = s.statusOf({
   completionTime: s.optional(s.dateTime("When the request ended.")),
-  conditions: s.optional(s.strictConditions()),
+  conditions: s.strictConditions(),
   containerRecreateStates: s.optional(states(true)),
   containerStatusSnapshot: s.optionalObjectList("Containers as the agent saw them last.", "One container.", {
     containerID: s.optional(s.text("Container in the runtime.")),

@@ -29,7 +29,7 @@ const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
 
 const common = {
   burstReplicas: s.optional(s.intOrString("Pods created or deleted in one pass; 250 by default.")),
-  lifecycle: s.optional(lifecycle()),
+  lifecycle,
   minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available.")),
   revisionHistoryLimit,
   selector: templateSelector,
@@ -48,7 +48,7 @@ const spec = s.specOf({
 
 const statusCommon = {
   collisionCount,
-  conditions: s.optional(s.conditions({})),
+  conditions: s.conditions({}),
   currentNumberScheduled: s.int32("Nodes that run the pod and should."),
   desiredNumberScheduled: s.int32("Nodes that should run the pod."),
   numberAvailable: s.optional(s.int32("Nodes whose pod is available.")),

@@ -21,9 +21,7 @@ const spec = s.specOf({
 
 const status = s.statusOf({
   completionTime,
-  conditions: s.optional(
-    s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
-  ),
+  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
   failed: s.optional(s.int32("Pods whose containers failed.")),
   match: s.optional(s.int32("Pods that match.")),
   phase: s.optional(s.text("State of the job.")),

@@ -8,7 +8,7 @@ import type { KindObject, PrinterColumn } from "../kind.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const imageListPullJobSpec = s.specOf({
-  ...imagePullSettings(),
+  ...imagePullSettings,
   images: s.strings("Images to pull."),
 });
 

@@ -6,7 +6,7 @@ import * as s from "../dsl.ts";
 import { completionTime, imagePullSettings, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 
-const spec = s.specOf({ ...imagePullSettings(), image: s.text("Image to pull.") });
+const spec = s.specOf({ ...imagePullSettings, image: s.text("Image to pull.") });
 
 const status = s.statusOf({
   active: s.optional(s.int32("Nodes that pull.")),

@@ -29,7 +29,7 @@ const secretWithMode = {
 function spec<F extends s.TProperties>(fields: F) {
   const image = s.object("One image.", {
     pullSecrets: s.optionalObjectList("Secrets with registry credentials.", "One Secret.", fields),
-    sandboxConfig: s.optional(sandboxConfig()),
+    sandboxConfig,
     tags: s.list("Tags to pull.", tag),
   });
   return s.specOf({ images: s.optional(s.map("Images by name, without tag.", image)) });

@@ -20,14 +20,14 @@ import type { PersistentVolumeClaim } from "../pod_template.ts";
 import { convertStatefulSet } from "./convert.ts";
 
 const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
-  inPlaceUpdateStrategy: s.optional(inPlaceUpdateStrategy()),
+  inPlaceUpdateStrategy,
   maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 1 by default.")),
   minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available, 0 to 300.")),
   partition: s.optional(s.int32("Number of pods that stay at the old revision; 0 by default.")),
   paused: s.optional(s.flag("Hold the update; scaling goes on.")),
   podUpdatePolicy: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
   unorderedUpdate: s.optionalObject("Update by priority instead of by ordinal.", {
-    priorityStrategy: s.optional(priorityStrategy()),
+    priorityStrategy,
   }),
 });
 
@@ -47,7 +47,7 @@ const specV1alpha1 = s.specOf(common);
 /** Spec of the storage version; UnitedDeployment embeds it. */
 export const statefulSetSpec = s.specOf({
   ...common,
-  lifecycle: s.optional(lifecycle()),
+  lifecycle,
   ordinals: s.optionalObject("Numbering of the pods.", {
     start: s.optional(s.int32("First ordinal; 0 by default.")),
   }),
@@ -71,7 +71,7 @@ export const statefulSetSpec = s.specOf({
 const statusCommon = {
   availableReplicas: s.int32("Pods that are available."),
   collisionCount,
-  conditions: s.optional(s.conditions({})),
+  conditions: s.conditions({}),
   currentReplicas: s.int32("Pods at the current revision."),
   currentRevision: s.optional(s.text("Revision from which pods are updated.")),
   labelSelector: s.optional(s.text("The selector as text, for the scale subresource.")),

@@ -85,7 +85,7 @@ const statusCommon = {
   replicas: s.int32("Pods that exist."),
   reservedPods: s.optional(s.int32("Pods that are kept although unschedulable.")),
   subsetStatuses: s.optionalObjectList("Subsets.", "One subset.", {
-    conditions: s.optional(s.conditions({})),
+    conditions: s.conditions({}),
     name: s.optional(s.text("Subset.")),
     partition: s.optional(s.int32("Pods that stay at the old revision.")),
     readyReplicas: s.optional(s.int32("Pods that are ready.")),

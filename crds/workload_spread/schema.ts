@@ -71,12 +71,12 @@ const subsetStatusCommon = {
 
 const subsetStatusesV1alpha1 = s.objectList("Subsets over all versions of the pods.", "One subset.", {
   ...subsetStatusCommon,
-  conditions: s.optional(s.conditions({})),
+  conditions: s.conditions({}),
 });
 
 const subsetStatuses = s.objectList("Subsets over all versions of the pods.", "One subset.", {
   ...subsetStatusCommon,
-  conditions: s.optional(s.strictConditions()),
+  conditions: s.strictConditions(),
 });
 
 const byVersion = "Subsets by version of the pods.";
