@@ -7,10 +7,7 @@ import { objectResource } from "./resource_types.ts";
 const usual = "kruise-system";
 const webhooks = "kruise-mutating-webhook-configuration";
 
-/**
- * As the API server is told where to ask; the usual one where that names an address, or may not be read. What is in other
- * namespaces may be anybody's, whatever owner it names.
- */
+/** As webhooks are configured; the usual one where they name an address or may not be read. Other namespaces may be anybody's. */
 export async function controllerNamespace({
   client,
   types,

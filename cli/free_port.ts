@@ -1,10 +1,7 @@
 /** Ports for processes that are about to start. */
 import { createServer } from "node:net";
 
-/**
- * Below what systems give to outgoing connections (Linux: from 32,768): a port from among those may be somebody's
- * connection by the time that the process listens.
- */
+/** Below the ports of outgoing connections (Linux: from 32,768), which may be taken by the time that the process listens. */
 const first = 20_000;
 const count = 12_000;
 

@@ -11,10 +11,7 @@ import { type Io, paintFor } from "./io.ts";
 import { ResourceTypes } from "./resource_types.ts";
 import { nearest } from "./suggest.ts";
 
-/**
- * Runs one command line (without `node` and the script) to its end; resolves to the exit code.
- * Nothing outside `io` and `host` is touched: `process` is not.
- */
+/** Runs one command line (without `node` and the script); resolves to the exit code. Touches `io` and `host` alone. */
 export async function main(argv: readonly string[], io: Io, host: Host = processHost()): Promise<number> {
   try {
     return await dispatch(argv, io, host);

@@ -64,10 +64,7 @@ export class ResourceTypes {
     this.#client = client;
   }
 
-  /**
-   * Built-in groups win over others, as with kubectl: `statefulset` is the one of `apps`.
-   * Throws CliError when the server has no such type.
-   */
+  /** Built-in groups win, as with kubectl: `statefulset` is that of `apps`. Throws CliError for a type that is not served. */
   async find(name: string): Promise<ResourceType> {
     const [word = "", ...suffix] = name.toLowerCase().split(".");
     if (suffix.length > 0) return this.#findQualified(name, word, suffix);

@@ -1,7 +1,4 @@
-/**
- * The candidate that a mistyped word most likely meant, or undefined when none is near: one mistake in up to five letters,
- * one more in every three.
- */
+/** The candidate that a mistyped word most likely meant: one mistake in up to five letters, one more in every three. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;

@@ -15,10 +15,7 @@ export interface ObjectChange {
   readonly dryRun: DryRun;
 }
 
-/**
- * Sends a JSON patch that the server refuses with a conflict when the object is no longer the one given.
- * With dry run `client` nothing is sent and the result is computed here.
- */
+/** A JSON patch, a conflict once the object is another than `seen`. With dry run `client` nothing is sent. */
 export async function changeObject(
   access: ClusterAccess,
   target: Target,

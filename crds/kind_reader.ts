@@ -57,9 +57,10 @@ export interface KindReaderOptions {
 /** The reader of a kind. */
 export function kindReader<Definition extends KindDefinition>(
   definition: Definition,
-  options: KindReaderOptions = {},
+  { complete = false }: KindReaderOptions = {},
 ): KindReader<Definition> {
-  const typeErrors = typeChecker(definition, options);
+  const typeErrors = (version: KindVersion, object: JsonObject): FieldError[] =>
+    typeErrorsOf(definition, version, object, complete);
   const isTyped = <T>(
     found: { object: JsonObject },
     version: KindVersion,
@@ -90,18 +91,18 @@ export function kindReader<Definition extends KindDefinition>(
 
 const notAnObject: Mistyped = { errors: [required("", "an object is needed")] };
 
-function typeChecker(
+function typeErrorsOf(
   definition: KindDefinition,
-  { complete = false }: KindReaderOptions,
-): (version: KindVersion, object: JsonObject) => FieldError[] {
-  return (version, object) => {
-    const { metadata } = object;
-    const errors = structuralErrors(versionSchema(definition, version), object, complete);
-    if (!isJsonObject(metadata)) errors.push(required("metadata"));
-    else errors.push(...validateTypes(metadata, "ObjectMeta", "metadata"));
-    errors.push(...coreTypeErrors(object, definition.corePlaces ?? []));
-    return errors;
-  };
+  version: KindVersion,
+  object: JsonObject,
+  complete: boolean,
+): FieldError[] {
+  const { metadata } = object;
+  const errors = structuralErrors(versionSchema(definition, version), object, complete);
+  if (!isJsonObject(metadata)) errors.push(required("metadata"));
+  else errors.push(...validateTypes(metadata, "ObjectMeta", "metadata"));
+  errors.push(...coreTypeErrors(object, definition.corePlaces ?? []));
+  return errors;
 }
 
 /** Throws SchemaError `UnsupportedVersion`. */

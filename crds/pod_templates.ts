@@ -48,10 +48,7 @@ export function lastingPodErrors(
   return errors;
 }
 
-/**
- * What the API server would refuse in the parts of a pod spec that the object at `path` holds. `members`: its member for each
- * place in the pod spec.
- */
+/** What the API server would refuse in parts of a pod spec. `members`: of the object at `path`, by place in the spec. */
 export function podPartErrors(
   spec: JsonObject,
   path: string,

@@ -1,7 +1,4 @@
-/**
- * The check of a value against a structural schema: types, enums, ranges, lengths, patterns, required fields. Unknown
- * fields are not an error; the API server drops them.
- */
+/** Checks a value against a structural schema. Unknown fields are not an error; the API server drops them. */
 import {
   type FieldError,
   invalid,
@@ -13,10 +10,7 @@ import {
 } from "../kube/core/index.ts";
 import type { JsonSchema } from "./definition.ts";
 
-/**
- * All deviations of `value`; never throws, whatever the value. Null counts as absent, as in a typed decoder. `complete`: required
- * fields, enums, ranges and patterns, too; without, only types count.
- */
+/** All deviations; never throws. Null counts as absent. `complete`: required fields, enums, ranges and patterns, too. */
 export function structuralErrors(schema: JsonSchema, value: unknown, complete: boolean): FieldError[] {
   const check = new StructureCheck(complete);
   check.visit(schema, value, "");

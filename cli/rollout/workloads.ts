@@ -30,10 +30,7 @@ export interface Workload {
   readonly revised: () => Promise<Revised>;
   /** Whether `status.updateRevision` names the newest template; that of a DaemonSet tells a hash. */
   readonly namesRevision?: true;
-  /**
-   * How a restart is written: an environment variable always recreates or restarts, also in place. Undefined: its pods
-   * belong to others.
-   */
+  /** How a restart is written: a variable of the environment restarts in any case. Undefined: its pods belong to others. */
   readonly restart?: "environment" | "annotation";
 }
 

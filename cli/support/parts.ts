@@ -26,46 +26,41 @@ export interface ReportedKind {
 
 export function objectParts(kinds: readonly ReportedKind[], options: PartOptions): Part[] {
   const { namespace, workloads, limit } = options;
-  const list = (folder: string, root: string, names: readonly string[]): Part[] =>
-    names.map((name) => ({ file: `${folder}/${name}.json`, path: `${root}/${name}?limit=${limit}` }));
   const inNamespace = (group: string, place: string): string =>
     `${group}/namespaces/${encodeURIComponent(place)}`;
-  const installation = "installation";
-  const parts = [
-    ...list(installation, inNamespace("/apis/apps/v1", namespace), [
-      "deployments",
-      "replicasets",
-      "daemonsets",
-    ]),
-    ...list(installation, inNamespace("/api/v1", namespace), [
-      "pods",
-      "services",
-      "events",
-      "resourcequotas",
-    ]),
-    ...list(installation, inNamespace("/apis/coordination.k8s.io/v1", namespace), ["leases"]),
-    ...list(installation, inNamespace("/apis/networking.k8s.io/v1", namespace), ["networkpolicies"]),
-    ...list(installation, inNamespace("/apis/policy/v1", namespace), ["poddisruptionbudgets"]),
-    ...list("cluster", "/apis/admissionregistration.k8s.io/v1", [
-      "mutatingwebhookconfigurations",
-      "validatingwebhookconfigurations",
-    ]),
-    ...list("cluster", "/api/v1", ["nodes", "namespaces"]),
-    ...kinds.flatMap(({ group, version, plural }) => list("kinds", `/apis/${group}/${version}`, [plural])),
+  const installed = (group: string): string => inNamespace(group, namespace);
+  const lists: List[] = [
+    ["installation", installed("/apis/apps/v1"), ["deployments", "replicasets", "daemonsets"]],
+    ["installation", installed("/api/v1"), ["pods", "services", "events", "resourcequotas"]],
+    ["installation", installed("/apis/coordination.k8s.io/v1"), ["leases"]],
+    ["installation", installed("/apis/networking.k8s.io/v1"), ["networkpolicies"]],
+    ["installation", installed("/apis/policy/v1"), ["poddisruptionbudgets"]],
+    ["cluster", "/apis/admissionregistration.k8s.io/v1", webhookConfigurations],
+    ["cluster", "/api/v1", ["nodes", "namespaces"]],
   ];
-  parts.push({
-    file: `${installation}/kruise-configuration.json`,
-    path: `${inNamespace("/api/v1", namespace)}/configmaps/kruise-configuration`,
-  });
-  if (workloads !== undefined) {
-    const folder = `namespaces/${encodeURIComponent(workloads)}`;
-    parts.push(
-      ...list(folder, inNamespace("/api/v1", workloads), ["pods", "events", "persistentvolumeclaims"]),
-      ...list(folder, inNamespace("/apis/apps/v1", workloads), ["controllerrevisions"]),
-    );
-  }
-  return parts;
+  for (const { group, version, plural } of kinds)
+    lists.push(["kinds", `/apis/${group}/${version}`, [plural]]);
+  const configuration = {
+    file: "installation/kruise-configuration.json",
+    path: `${installed("/api/v1")}/configmaps/kruise-configuration`,
+  };
+  const parts = [...lists.flatMap((list) => listParts(list, limit)), configuration];
+  if (workloads === undefined) return parts;
+  const folder = `namespaces/${encodeURIComponent(workloads)}`;
+  const ofWorkloads: List[] = [
+    [folder, inNamespace("/api/v1", workloads), ["pods", "events", "persistentvolumeclaims"]],
+    [folder, inNamespace("/apis/apps/v1", workloads), ["controllerrevisions"]],
+  ];
+  return [...parts, ...ofWorkloads.flatMap((list) => listParts(list, limit))];
 }
+
+type List = readonly [folder: string, root: string, names: readonly string[]];
+
+function listParts([folder, root, names]: List, limit: number): Part[] {
+  return names.map((name) => ({ file: `${folder}/${name}.json`, path: `${root}/${name}?limit=${limit}` }));
+}
+
+const webhookConfigurations = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
 
 /** More than one container's logs are seldom looked at: agents differ little. */
 const mostPods = 10;

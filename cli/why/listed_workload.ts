@@ -72,10 +72,7 @@ async function listWorkload(
   };
 }
 
-/**
- * The plan, looking past a pass that writes a revision: such a pass does nothing else, and what people ask for is in
- * the next one.
- */
+/** Looks past a pass that writes a revision: it does nothing else, and what people ask for is in the next one. */
 export function planPastRevision<Status>(
   { revisions }: Pick<ListedCluster, "revisions">,
   { namespace = "" }: Pick<ObjectMeta, "namespace">,

@@ -56,9 +56,7 @@ const descriptors: Readonly<Record<string, string>> = {
 /** The least period; shorter ones and fractions of seconds are rounded. */
 const secondMs = 1000;
 
-/**
- * Reads a schedule. `timeZone` counts where the text names none. Throws ScheduleError in the words of the API's parser.
- */
+/** Reads a schedule; `timeZone` counts where it names none. Throws ScheduleError in the words of the API's parser. */
 export function parseSchedule(text: string, timeZone?: string): Schedule {
   if (text === "") throw new ScheduleError("empty spec string");
   const { rest, zone } = splitZone(text, timeZone);

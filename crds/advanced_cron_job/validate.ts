@@ -10,6 +10,7 @@ import {
 } from "../../kube/core/index.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
+import { without } from "../members.ts";
 import { jobTemplateErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { nonNegative } from "../rules.ts";
@@ -146,8 +147,6 @@ function validatePods(job: unknown, path: string): FieldError[] {
 
 /** The content of imageListPullJobTemplate may change, that of other templates not. */
 function immutablePart(spec: AdvancedCronJobSpec): Record<string, unknown> {
-  const names: readonly string[] = mutableFields;
-  const rest = Object.fromEntries(Object.entries(spec).filter(([name]) => !names.includes(name)));
   const { imageListPullJobTemplate, ...template } = spec.template ?? {};
-  return { ...rest, template };
+  return { ...without(spec, mutableFields), template };
 }

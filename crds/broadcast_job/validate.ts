@@ -78,10 +78,7 @@ function parallelismErrors(value: BroadcastJobSpec["parallelism"]): FieldError[]
   }
 }
 
-/**
- * Pods that may be active at the same time on `desired` nodes; percentages are rounded up. Throws ParseError for text
- * without a number.
- */
+/** Pods active at a time on `desired` nodes; percentages are rounded up. Throws ParseError for text without a number. */
 export function parallelismOf(value: NonNullable<BroadcastJobSpec["parallelism"]>, desired: number): number {
   if (typeof value === "number") return value;
   return scaledValue(value.endsWith("%") ? value : `${value}%`, desired, true);

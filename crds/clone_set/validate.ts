@@ -10,6 +10,7 @@ import {
   jsonEqual,
   required,
 } from "../../kube/core/index.ts";
+import { without } from "../members.ts";
 import { ratcheted } from "../ratchet.ts";
 import { amountErrors, changeBesideImages, nonNegative, templateSelectorErrors } from "../rules.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1, DecodedCloneSet } from "./schema.ts";
@@ -154,6 +155,5 @@ function validateChange(next: DecodedCloneSet, old: DecodedCloneSet): FieldError
 }
 
 function immutablePart(spec: unknown): Record<string, unknown> {
-  if (!isJsonObject(spec)) return {};
-  return Object.fromEntries(Object.entries(spec).filter(([name]) => !mutableFields.includes(name)));
+  return isJsonObject(spec) ? without(spec, mutableFields) : {};
 }

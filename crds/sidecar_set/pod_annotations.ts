@@ -27,10 +27,7 @@ export interface SidecarsBeforeUpdate {
   readonly lastContainerStatuses: ReadonlyMap<string, { readonly imageID: string }>;
 }
 
-/**
- * Entries of a hash annotation by set; undefined when the text is none at all. Also takes the form of early releases,
- * `{"<set>":"<hash>"}`.
- */
+/** Entries of a hash annotation by set, also in the early form `{"<set>":"<hash>"}`; undefined when the text is none at all. */
 export function parseInjectedSidecars(text: string | undefined): Map<string, InjectedSidecars> | undefined {
   return parsedMap(text, (value, sidecarSetName) => {
     if (typeof value === "string")

@@ -13,7 +13,7 @@ import {
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
-import { member } from "../members.ts";
+import { member, without } from "../members.ts";
 import { lastingPodErrors, withPodDefaults } from "../pod_templates.ts";
 import { nonNegative } from "../rules.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
@@ -153,9 +153,6 @@ export function validateTemplateChange(
   const old = templatesOf(before).find(({ name }) => name === next?.name);
   const rule = changes.find(({ name }) => name === next?.name);
   if (next === undefined || old === undefined || rule === undefined) return [];
-  const fixed = ({ template }: { template: JsonObject }) =>
-    Object.fromEntries(
-      Object.entries(member(template, "spec")).filter(([field]) => !rule.fields.includes(field)),
-    );
+  const fixed = ({ template }: { template: JsonObject }) => without(member(template, "spec"), rule.fields);
   return jsonEqual(fixed(next), fixed(old)) ? [] : [forbidden(`${path}.${rule.name}.spec`, rule.words)];
 }

@@ -198,10 +198,7 @@ function namesIn(values: readonly unknown[], key: string): string[] {
   return textsIn(values.map((value) => textAt(value, key)));
 }
 
-/**
- * Pods of one state: what is read about one of them (events, logs) counts for all. Where they run, and their numbers, are left
- * out.
- */
+/** Pods of one state: events and logs of one count for all. Where they run, and their numbers, are left out. */
 export function stateOf(pod: PodFacts): string {
   const containers = pod.containers.map(({ name, isRunning, ready, started, waiting, end }) =>
     [name, isRunning, ready, started, waiting?.reason ?? "", end?.exitCode ?? "", end?.reason ?? ""].join(
