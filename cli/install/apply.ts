@@ -15,6 +15,7 @@ const builtins: readonly [string, string, string, boolean][] = [
   ["v1", "Service", "services", true],
   ["v1", "Secret", "secrets", true],
   ["v1", "ConfigMap", "configmaps", true],
+  ["v1", "Pod", "pods", true],
   ["v1", "ResourceQuota", "resourcequotas", true],
   ["networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true],
   ["policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", true],

@@ -7,7 +7,7 @@ import { objectResource } from "../resource_types.ts";
 import type { MigrationState, Program } from "./plan.ts";
 import { runsRefit } from "./program.ts";
 import { agentName, managerName } from "./read_facts.ts";
-import { type MigrationRecord, readRecord } from "./record.ts";
+import { type MigrationRecord, type RecordPlace, readRecord } from "./record.ts";
 
 export const deploymentType = builtinType({ apiVersion: "apps/v1", kind: "Deployment" });
 export const daemonSetType = builtinType({ apiVersion: "apps/v1", kind: "DaemonSet" });
@@ -17,9 +17,7 @@ export const definitionType = builtinType({
 });
 const leaseName = "kruise-manager";
 
-export interface MigrationPlace {
-  readonly client: Client;
-  readonly namespace: string;
+export interface MigrationPlace extends RecordPlace {
   readonly host: Pick<Host, "clock">;
 }
 

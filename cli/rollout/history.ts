@@ -1,12 +1,11 @@
 import { textFlag } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
-import { CliError } from "../errors.ts";
 import { outputFlag } from "../global_flags.ts";
 import { objectName } from "../resource_types.ts";
 import { outputFormat, renderObject, withoutManagedFields } from "../result.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { textTable } from "../text_table.ts";
-import { type Revision, revisionsOf } from "./revisions.ts";
+import { type Revision, revisionNumbered, revisionsOf } from "./revisions.ts";
 import { workloadOf } from "./workloads.ts";
 
 export const rolloutHistory: Command = {
@@ -26,21 +25,14 @@ export const rolloutHistory: Command = {
     const wanted = call.flags.integer("revision", 0) ?? 0;
     const name = objectName(target.type, target.ref.name);
     if (wanted > 0) {
-      const revision = revisions.find((candidate) => candidate.number === wanted);
-      if (revision === undefined)
-        throw new CliError(`unable to find specified revision ${wanted} in history`);
+      const revision = revisionNumbered(revisions, wanted);
       if (printAs(call, [revision.object])) return 0;
       call.print(`${name} with revision #${wanted}`);
       call.io.stdout.write((await workload.revised()).text(revision.spec));
       return 0;
     }
-    if (
-      printAs(
-        call,
-        revisions.map((revision) => revision.object),
-      )
-    )
-      return 0;
+    const objects = revisions.map((revision) => revision.object);
+    if (printAs(call, objects)) return 0;
     call.print(name);
     if (revisions.length === 0) {
       call.print("No rollout history found.");

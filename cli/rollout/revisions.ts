@@ -38,6 +38,13 @@ export async function revisionsOf(
   return revisions.filter((revision) => revision !== undefined).sort((a, b) => a.number - b.number);
 }
 
+/** Throws CliError where there is none of this number. */
+export function revisionNumbered(revisions: readonly Revision[], wanted: number): Revision {
+  const found = revisions.find(({ number }) => number === wanted);
+  if (found === undefined) throw new CliError(`unable to find specified revision ${wanted} in history`);
+  return found;
+}
+
 async function ownedBy(
   access: ClusterAccess,
   type: ResourceType,

@@ -3,11 +3,7 @@ import { at, type Fields, fieldsAt, isFields, listAt, numberAt, textAt, textsAt 
 
 /** What a SidecarSet gives to pods, in the same layout. */
 export function sidecarsText(spec: Fields): string {
-  const lines = ["Sidecars:"];
-  const initContainers = listAt(spec, "initContainers");
-  if (initContainers.length > 0) lines.push("  Init Containers:", ...initContainers.flatMap(containerLines));
-  lines.push("  Containers:", ...listAt(spec, "containers").flatMap(containerLines));
-  lines.push(...listLines("  Volumes:", listAt(spec, "volumes").map(volumeText)));
+  const lines = ["Sidecars:", ...contentLines(spec)];
   const secrets = listAt(spec, "imagePullSecrets").map((secret) => textAt(secret, "name") ?? "");
   lines.push(...listLines("  Image Pull Secrets:", secrets));
   for (const patch of listAt(spec, "patchPodMetadata")) {
@@ -25,15 +21,22 @@ export function podTemplateText(template: Fields): string {
     lines.push(...mapLines("  Annotations:", annotations, ": ", "<none>"));
   const account = textAt(template, "spec", "serviceAccountName");
   if (account !== undefined) lines.push(`  Service Account:\t${account}`);
-  const initContainers = listAt(template, "spec", "initContainers");
-  if (initContainers.length > 0) lines.push("  Init Containers:", ...initContainers.flatMap(containerLines));
-  lines.push("  Containers:", ...listAt(template, "spec", "containers").flatMap(containerLines));
-  const volumes = listAt(template, "spec", "volumes").map(volumeText);
-  lines.push(...listLines("  Volumes:", volumes));
+  lines.push(...contentLines(at(template, "spec")));
   const nodeSelectors = Object.entries(textsAt(template, "spec", "nodeSelector")).map(pairText);
   lines.push(...listLines("  Node-Selectors:", nodeSelectors));
   lines.push(...listLines("  Tolerations:", listAt(template, "spec", "tolerations").map(tolerationText)));
   return `${lines.join("\n")}\n`;
+}
+
+/** Containers and volumes. */
+function contentLines(spec: unknown): string[] {
+  const initContainers = listAt(spec, "initContainers");
+  return [
+    ...(initContainers.length > 0 ? ["  Init Containers:", ...initContainers.flatMap(containerLines)] : []),
+    "  Containers:",
+    ...listAt(spec, "containers").flatMap(containerLines),
+    ...listLines("  Volumes:", listAt(spec, "volumes").map(volumeText)),
+  ];
 }
 
 const pairText = ([key, value]: [string, string]): string => `${key}=${value}`;

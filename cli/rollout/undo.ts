@@ -8,7 +8,7 @@ import { dryRunFlag, outputFlag } from "../global_flags.ts";
 import { dryRunOf, printResult } from "../result.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
 import { changeObject, pointer } from "../write.ts";
-import { type Revision, revisionsOf } from "./revisions.ts";
+import { type Revision, revisionNumbered, revisionsOf } from "./revisions.ts";
 import { isFrozen, type Workload, workloadOf } from "./workloads.ts";
 
 export const rolloutUndo: Command = {
@@ -65,11 +65,7 @@ async function undo(call: Call, access: ClusterAccess, target: Target, workload:
 
 /** The revision asked for, or the one before the newest. */
 function choose(revisions: readonly Revision[], wanted: number): Revision {
-  if (wanted > 0) {
-    const found = revisions.find((revision) => revision.number === wanted);
-    if (found === undefined) throw new CliError(`unable to find specified revision ${wanted} in history`);
-    return found;
-  }
+  if (wanted > 0) return revisionNumbered(revisions, wanted);
   const previous = revisions.at(-2);
   if (previous === undefined) throw new CliError("no last revision to roll back to");
   return previous;

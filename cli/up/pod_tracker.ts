@@ -1,18 +1,11 @@
 /** The pods of one workload as they change, in order of their names. */
 import { type Client, type Clock, isKubeError } from "../../kube/index.ts";
 import type { AnyObject } from "../fields.ts";
-import { objectResource, type ResourceType } from "../resource_types.ts";
+import { builtinType } from "../install/apply.ts";
+import { objectResource } from "../resource_types.ts";
 import { type PodView, podView } from "./pod_view.ts";
 
-const podType: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "pods",
-  singular: "pod",
-  kind: "Pod",
-  shortNames: ["po"],
-  namespaced: true,
-};
+const resource = objectResource(builtinType({ apiVersion: "v1", kind: "Pod" }));
 
 export interface PodTrackerOptions {
   readonly client: Client;
@@ -74,7 +67,7 @@ export class PodTracker {
 
   async #list(): Promise<string> {
     const { client, namespace, labelSelector } = this.#options;
-    const page = await client.list(objectResource(podType), { namespace, labelSelector });
+    const page = await client.list(resource, { namespace, labelSelector });
     this.#pods.clear();
     for (const pod of page.items) this.#put(pod);
     this.#listener();
@@ -83,7 +76,7 @@ export class PodTracker {
 
   async #follow(resourceVersion: string): Promise<void> {
     const { client, namespace, labelSelector, signal } = this.#options;
-    const stream = await client.watch(objectResource(podType), {
+    const stream = await client.watch(resource, {
       namespace,
       labelSelector,
       resourceVersion,

@@ -33,16 +33,7 @@ export function resumeCommand({ type, ref }: Target): string {
   return `${isByCommand ? "refit rollout resume" : "kubectl edit"} ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
 }
 
-const ofPods = new Set([
-  "Budget",
-  "Terminating",
-  "Hook",
-  "InPlace",
-  "Grace",
-  "NotReady",
-  "OrderedReady",
-  "Leaving",
-]);
+const ofPods = new Set("Budget Terminating Hook InPlace Grace NotReady OrderedReady Leaving".split(" "));
 
 function nextCommand({ reason, pods = [] }: Waiting, { type, ref }: Target): string {
   const name = objectName(type, ref.name);

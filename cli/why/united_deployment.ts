@@ -111,7 +111,5 @@ function waitingOf(
     until: "the partitions of the subsets are lowered",
   };
   const { replicas = 0, updatedReplicas = 0 } = status ?? {};
-  return kept === 0 || updatedReplicas >= replicas
-    ? [...refused, ...unready]
-    : [...refused, ...unready, partition];
+  return [...refused, ...unready, ...(kept === 0 || updatedReplicas >= replicas ? [] : [partition])];
 }

@@ -1,5 +1,5 @@
 /** Workloads whose pods a WorkloadSpread may place. Spec: workloadspread 4.1 rule 1, 6. */
-import { groupOf } from "../persistent_pod_state/validate.ts";
+import { groupOf, type TargetReference } from "../persistent_pod_state/validate.ts";
 
 /** Groups of the kinds that are known without a whitelist. */
 const groupsByKind: ReadonlyMap<string, readonly string[]> = new Map([
@@ -22,13 +22,9 @@ export interface WorkloadIdentity {
   readonly name: string;
 }
 
-export function spreadTargetOf({
-  spec,
-}: {
-  readonly spec: {
-    readonly targetRef: { readonly apiVersion: string; readonly kind: string; readonly name: string };
-  };
+export function spreadTargetOf(spread: {
+  readonly spec: { readonly targetRef: TargetReference };
 }): WorkloadIdentity {
-  const { apiVersion, kind, name } = spec.targetRef;
+  const { apiVersion, kind, name } = spread.spec.targetRef;
   return { group: groupOf(apiVersion), kind, name };
 }
