@@ -183,21 +183,10 @@ function readValue(flag: Flag, rawName: string, value: string | undefined): stri
     if (text === undefined) throw new CliError(`flag ${rawName} needs a value`);
     return text;
   }
-  if (value === undefined) return "true";
-  const truth = switchValues.get(value.toLowerCase());
-  if (truth === undefined)
-    throw new CliError(`invalid value "${value}" for ${rawName}: must be true or false`);
-  return truth;
+  if (value === undefined || /^(true|t|1)$/i.test(value)) return "true";
+  if (/^(false|f|0)$/i.test(value)) return "false";
+  throw new CliError(`invalid value "${value}" for ${rawName}: must be true or false`);
 }
-
-const switchValues: ReadonlyMap<string, string> = new Map([
-  ["true", "true"],
-  ["t", "true"],
-  ["1", "true"],
-  ["false", "false"],
-  ["f", "false"],
-  ["0", "false"],
-]);
 
 function unknownFlag(rawName: string, table: FlagTable, command: string): CliError {
   const near = rawName.startsWith("--") ? nearest(rawName.slice(2), Object.keys(table)) : undefined;

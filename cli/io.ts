@@ -1,5 +1,5 @@
 /** What a command sees of the outside world, so that every command can be run and read within a test. */
-import { stripVTControlCharacters } from "node:util";
+import { stripVTControlCharacters, styleText } from "node:util";
 
 export interface TextSink {
   write(text: string): unknown;
@@ -26,23 +26,10 @@ export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 /** Wraps text into a style, or leaves it alone. */
 export type Paint = (style: Style, text: string) => string;
 
-const codes: Readonly<Record<Style, readonly [number, number]>> = {
-  bold: [1, 22],
-  dim: [2, 22],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  cyan: [36, 39],
-};
-
 /** Colours only on a terminal, and never against `NO_COLOR` (any non-empty value) or `TERM=dumb`. */
 export function paintFor(io: Pick<Io, "isTTY" | "env">): Paint {
   const coloured = io.isTTY && !io.env["NO_COLOR"] && io.env["TERM"] !== "dumb";
-  if (!coloured) return (_style, text) => text;
-  return (style, text) => {
-    const [open, close] = codes[style];
-    return `\u001b[${open}m${text}\u001b[${close}m`;
-  };
+  return (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text);
 }
 
 /** Cells that a text takes on screen: styles take none. Wide characters are not used in our output. */

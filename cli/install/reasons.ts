@@ -7,13 +7,10 @@ export type Reasons = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 const width = 110;
 
+/** YAML with a comment above each field that has one. */
 export function explainedYaml(object: AnyObject, reasons: Reasons): string {
-  return commentedYaml(object, reasons[`${object.kind}/${object.metadata.name}`] ?? {});
-}
-
-/** YAML with a comment above each field that has one; by the path of the field. */
-export function commentedYaml(value: unknown, comments: Readonly<Record<string, string>>): string {
-  const document = new Document(value, { aliasDuplicateObjects: false });
+  const document = new Document(object, { aliasDuplicateObjects: false });
+  const comments = reasons[`${object.kind}/${object.metadata.name}`] ?? {};
   for (const [path, reason] of Object.entries(comments)) {
     const place = path.split(".").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
     const field = nodeAt(document, place);

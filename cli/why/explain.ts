@@ -1,8 +1,8 @@
 /** Why an object does not get on: what the controller's plan waits for, and what its pods and its surroundings say. */
-import { type FeatureGates, parseFeatureGates } from "../../controller/index.ts";
+import { parseFeatureGates } from "../../controller/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import { isKubeError } from "../../kube/index.ts";
-import type { ClusterAccess, Host } from "../command.ts";
+import type { ClusterAccess } from "../command.ts";
 import { type AnyObject, at } from "../fields.ts";
 import type { ResourceType } from "../resource_types.ts";
 import { progressOf, workloadNamed } from "../rollout/workloads.ts";
@@ -15,7 +15,7 @@ import { Reader } from "./causes/reader.ts";
 import { shownText } from "./causes/shown_text.ts";
 import { failureOf } from "./causes/subject_reasons.ts";
 import { describeCause } from "./describe.ts";
-import type { Forecast } from "./forecast.ts";
+import type { Forecast, ForecastRequest } from "./forecast.ts";
 import { planCauses, resumeCommand } from "./plan_causes.ts";
 import { plannerOf } from "./planners.ts";
 import { statusSourceOf } from "./status/status_sources.ts";
@@ -35,13 +35,9 @@ export interface Explanation {
   readonly unread: readonly string[];
 }
 
-export interface ExplainRequest {
-  readonly access: ClusterAccess;
+export interface ExplainRequest extends Omit<ForecastRequest, "subject"> {
   readonly target: Target;
   readonly stored: AnyObject;
-  /** Those that the controller runs with. */
-  readonly gates: FeatureGates;
-  readonly host: Pick<Host, "clock" | "random">;
 }
 
 export function isExplained(type: ResourceType): boolean {

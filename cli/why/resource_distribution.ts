@@ -68,28 +68,29 @@ function stepOf({ source }: Wanted, namespace: string, { write }: PlacePlan): st
   return [`${write.type} ${source.kind} ${keyOf({ namespace, name: source.name })}`];
 }
 
-const endings = {
-  NamespaceNotExists: "they exist, or are no targets any more",
-  ConflictOccurred: "the objects that have the name of the copies are gone",
-} as const;
+const endings: ReadonlyMap<string, string> = new Map([
+  ["NamespaceNotExists", "they exist, or are no targets any more"],
+  ["ConflictOccurred", "the objects that have the name of the copies are gone"],
+]);
 
 function waitingOf({ source }: Wanted, targets: readonly NamedPlan[]): Forecast["waiting"] {
   const failing = targets.flatMap(({ name, plan }) => (plan.failure ? [{ name, ...plan.failure }] : []));
   return [...Map.groupBy(failing, ({ type }) => type)].map(([type, failures]) => {
     const names = failures.map(({ name }) => name);
     const shown = names.length > mostNames ? [...names.slice(0, mostNames), "…"] : names;
-    const until =
-      type === "NamespaceNotExists" || type === "ConflictOccurred"
-        ? endings[type]
-        : "spec.resource is put right";
-    const message = `${failures[0]?.reason}: ${shown.join(", ")}`;
-    const [first = ""] = names;
-    if (type === "NamespaceNotExists")
-      return { reason: type, message, until, next: `kubectl get namespace ${first}` };
-    if (type !== "ConflictOccurred" || "problem" in source) return { reason: type, message, until };
-    const next = `kubectl get ${source.kind.toLowerCase()} ${source.name}${inNamespace(first)} -o yaml`;
-    return { reason: type, message, until, next };
+    return {
+      reason: type,
+      message: `${failures[0]?.reason}: ${shown.join(", ")}`,
+      until: endings.get(type) ?? "spec.resource is put right",
+      next: nextCommand(type, source, names[0] ?? ""),
+    };
   });
+}
+
+function nextCommand(type: string, source: Wanted["source"], namespace: string): string | undefined {
+  if (type === "NamespaceNotExists") return `kubectl get namespace ${namespace}`;
+  if (type !== "ConflictOccurred" || "problem" in source) return undefined;
+  return `kubectl get ${source.kind.toLowerCase()} ${source.name}${inNamespace(namespace)} -o yaml`;
 }
 
 const mostNames = 5;
@@ -97,9 +98,7 @@ const mostNames = 5;
 /** What the server refused when the controller wrote last. */
 function refusalsOf({ status }: ResourceDistribution): string[] {
   return (status?.conditions ?? [])
-    .filter(
-      ({ type, status: is }) => is === "True" && type !== "NamespaceNotExists" && type !== "ConflictOccurred",
-    )
+    .filter(({ type, status: is }) => is === "True" && !endings.has(type))
     .map(({ type, reason }) => `the controller reports ${type}: ${reason ?? ""}`);
 }
 
