@@ -93,12 +93,10 @@ export function selectorErrors(path: string, selector: LabelSelector, emptyWords
 
 /** `spec.selector` of a workload of pods: readable, not empty, and matched by the labels of its template. */
 export function templateSelectorErrors(
-  {
-    selector,
-    template,
-  }: { selector?: LabelSelector | null; template?: Pick<PodTemplate, "metadata"> | null },
+  spec: { selector?: LabelSelector | null; template?: Pick<PodTemplate, "metadata"> | null },
   kind: string,
 ): FieldError[] {
+  const { selector, template } = spec;
   if (!selector) return [required("spec.selector")];
   const errors = validateSelector(selector, "spec.selector");
   if (errors.length > 0) return errors;

@@ -36,16 +36,12 @@ const podReasons: readonly PodReason[] = [
 /** Whether a pod needs no explanation. `requested`: identities of pods with a ContainerRecreateRequest that has not ended. */
 export function isAtRest(
   pod: PodFacts,
-  {
-    minReadySeconds,
-    requested,
-    now,
-  }: { minReadySeconds: number; requested: ReadonlySet<string>; now: number },
+  rest: { minReadySeconds: number; requested: ReadonlySet<string>; now: number },
 ): boolean {
-  if (pod.deletionAt !== undefined || requested.has(identityOf(pod))) return false;
+  if (pod.deletionAt !== undefined || rest.requested.has(identityOf(pod))) return false;
   if (pod.phase === "Succeeded") return true;
   const since = pod.conditions.get("Ready")?.since ?? 0;
-  const isAvailable = isTrue(pod, "Ready") && now - since >= minReadySeconds * 1000;
+  const isAvailable = isTrue(pod, "Ready") && rest.now - since >= rest.minReadySeconds * 1000;
   return isAvailable && !isTrue(pod, "PodResizePending");
 }
 
