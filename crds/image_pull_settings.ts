@@ -6,9 +6,9 @@ import {
   type IntOrString,
   isPercentage,
   type JsonObject,
-  type LabelSelector,
 } from "../kube/core/index.ts";
 import { fill, isSet } from "./fill.ts";
+import type { ImageListPullJobSpec } from "./image_list_pull_job/schema.ts";
 import { isGiven, parseProblem } from "./rules.ts";
 
 /** Defaults of the agent and of admission. */
@@ -17,13 +17,7 @@ export const defaultPullBackoffLimit = 3;
 /** One node at a time. */
 export const defaultPullParallelism = 1;
 
-export interface PullSettings {
-  completionPolicy?: { activeDeadlineSeconds?: number; ttlSecondsAfterFinished?: number; type?: string };
-  parallelism?: IntOrString;
-  podSelector?: LabelSelector;
-  pullPolicy?: { timeoutSeconds?: number };
-  selector?: LabelSelector & { names?: string[] };
-}
+type PullSettings = Partial<Omit<ImageListPullJobSpec, "images">>;
 
 /** Fills the defaults into `spec`. */
 export function defaultPullSettings(spec: JsonObject): void {

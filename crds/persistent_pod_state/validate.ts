@@ -3,13 +3,9 @@
 import { type FieldError, forbidden, invalid, jsonEqual } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
 import { ratcheted } from "../ratchet.ts";
-import type { PersistentPodState } from "./schema.ts";
+import type { PersistentPodState, PersistentPodStateSpec } from "./schema.ts";
 
-export interface TargetReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-}
+export type TargetReference = Readonly<PersistentPodStateSpec["targetRef"]>;
 
 /** All errors of an object, and, on an update, of the change from `old`. `others` are the objects of the namespace. */
 export const validatePersistentPodState = ratcheted(errorsOf);
