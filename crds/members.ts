@@ -33,6 +33,12 @@ export function textMember(object: JsonObject, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The objects in a member that is a list. */
+export function objectsIn(object: JsonObject, key: string): JsonObject[] {
+  const items = own(object, key);
+  return Array.isArray(items) ? items.filter(isJsonObject) : [];
+}
+
 export function metadataMap(object: JsonObject, key: "labels" | "annotations"): JsonObject {
   return member(member(object, "metadata"), key);
 }

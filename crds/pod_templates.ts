@@ -12,6 +12,7 @@ import {
   validatePodTemplate,
 } from "../kube/core/index.ts";
 import { type Defaulting, fill, isSet, type TemplateDefaulting } from "./fill.ts";
+import { objectsIn } from "./members.ts";
 
 /** A copy of the template with the defaults of the pod API, but with pull policy Always where none is given. */
 export function withPodDefaults(
@@ -80,7 +81,6 @@ export function isChanged(spec: JsonObject, key: string, { old }: Defaulting): b
 
 /** As the API server shows claims that are not bound; claims that are stored are written by it. */
 export function defaultClaimTemplates(holder: JsonObject): void {
-  const claims = own(holder, "volumeClaimTemplates");
-  for (const claim of Array.isArray(claims) ? claims : [])
-    if (isJsonObject(claim)) fill(ensureObject(claim, "status"), "phase", "Pending");
+  for (const claim of objectsIn(holder, "volumeClaimTemplates"))
+    fill(ensureObject(claim, "status"), "phase", "Pending");
 }

@@ -44,23 +44,12 @@ import { claimKubeconfig, type KubeconfigFile, processRuns } from "./kubeconfig_
 const namespace = "kruise-system";
 const account = "kruise-manager";
 
-interface UpOptions {
-  readonly pods: number;
-  readonly nodes: number;
-  readonly port: number;
-  readonly seed: number;
-  readonly timing: "real" | "fast";
-  readonly kubernetesVersion: KubernetesVersion | undefined;
-  readonly featureGates: string;
-  /** Undefined: at the usual place. */
-  readonly kubeconfig: string | undefined;
-  readonly once: boolean;
-}
+type UpOptions = ReturnType<typeof optionsOf>;
 
 const usualKubeconfig = ".refit/kubeconfig";
 const fewestNodes = 5;
 
-function optionsOf(call: Call): UpOptions {
+function optionsOf(call: Call) {
   const { flags } = call;
   const pods = flags.integer("pods", 1, 5000) ?? 20;
   return {
@@ -71,6 +60,7 @@ function optionsOf(call: Call): UpOptions {
     timing: timingOf(flags.text("timing")),
     kubernetesVersion: versionOf(flags.text("kubernetes-version")),
     featureGates: flags.text("feature-gates") ?? "",
+    /** Undefined: at the usual place. */
     kubeconfig: flags.text("kubeconfig-out"),
     once: flags.on("once"),
   };

@@ -1,13 +1,7 @@
 /** Defaults that admission writes into a CloneSet. Spec: cloneset 6. */
-import {
-  cloneJson,
-  ensureObject,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  own,
-} from "../../kube/core/index.ts";
+import { cloneJson, ensureObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
 import { type Defaulting, fill } from "../fill.ts";
+import { member } from "../members.ts";
 import { defaultClaimTemplates, defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
 const rolloutDefaults: JsonObject = {
@@ -27,16 +21,16 @@ export function defaultCloneSet(object: JsonObject, options: Defaulting): JsonOb
   // Always there, so that a JSON patch can add to it.
   ensureObject(spec, "scaleStrategy");
   const strategy = ensureObject(spec, "updateStrategy");
+  const stored = member(member(options.old ?? {}, "spec"), "updateStrategy");
   if (result["apiVersion"] === "apps.kruise.io/v1alpha1") {
     fill(strategy, "type", "ReCreate");
-    defaultRollout(strategy, "type", storedAt(options, ["updateStrategy"]));
+    defaultRollout(strategy, "type", stored);
   } else {
     fill(strategy, "type", "RollingUpdate");
     if (strategy["type"] === "RollingUpdate") {
       const rollingUpdate = ensureObject(strategy, "rollingUpdate");
       fill(rollingUpdate, "podUpdatePolicy", "ReCreate");
-      const stored = storedAt(options, ["updateStrategy", "rollingUpdate"]);
-      defaultRollout(rollingUpdate, "podUpdatePolicy", stored);
+      defaultRollout(rollingUpdate, "podUpdatePolicy", member(stored, "rollingUpdate"));
     }
   }
   if (options.templateDefaults) defaultTemplates(spec, options);
@@ -49,27 +43,17 @@ function defaultTemplates(spec: JsonObject, options: Defaulting): void {
   if (isNewTemplate || isChanged(spec, "volumeClaimTemplates", options)) defaultClaimTemplates(spec);
 }
 
-/** A part of the spec as it was before an update; undefined where there was none. */
-function storedAt({ old }: Defaulting, path: readonly string[]): JsonObject | undefined {
-  let part = old;
-  for (const step of ["spec", ...path]) {
-    const inner = part && own(part, step);
-    part = isJsonObject(inner) ? inner : undefined;
-  }
-  return part;
-}
-
 /**
  * `stored` shows no settings that a conversion does not carry (cloneset 2, end): an empty `inPlaceUpdateStrategy`, all of the type OnDelete.
  * Were they filled in again, each write of an unchanged object would give it a new generation; so their defaults are left out.
  */
-function defaultRollout(rollout: JsonObject, policyField: string, stored: JsonObject | undefined): void {
+function defaultRollout(rollout: JsonObject, policyField: string, stored: JsonObject): void {
   const policy = rollout[policyField];
-  const shown = stored !== undefined && own(stored, policyField) === policy ? stored : undefined;
+  const isShown = own(stored, policyField) === policy;
   for (const [field, value] of Object.entries(rolloutDefaults)) {
     const isInPlace = field === "inPlaceUpdateStrategy";
     const isLost = isInPlace || policy === "OnDelete";
-    if (isLost && shown !== undefined && own(shown, field) === undefined) {
+    if (isLost && isShown && own(stored, field) === undefined) {
       if (jsonEqual(own(rollout, field), value)) delete rollout[field];
     } else if (!isInPlace || inPlacePolicies.includes(policy))
       fill(rollout, field, cloneJson<unknown>(value));

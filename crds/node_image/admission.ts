@@ -2,6 +2,7 @@
 import { cloneJson, formatTime, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import { defaultPullPolicy } from "../image_pull_settings.ts";
 import type { Draft } from "../kind_reader.ts";
+import { member, objectsIn } from "../members.ts";
 import type { NodeImage } from "./schema.ts";
 
 const mostImages = 256;
@@ -9,12 +10,8 @@ const mostImages = 256;
 /** A copy of the object with every default filled in. `now`: milliseconds since the epoch. */
 export function defaultNodeImage(object: JsonObject, now: number): JsonObject {
   const result = cloneJson(object);
-  const spec = own(result, "spec");
-  const images = isJsonObject(spec) ? own(spec, "images") : undefined;
-  for (const image of isJsonObject(images) ? Object.values(images) : []) {
-    const tags = isJsonObject(image) ? own(image, "tags") : undefined;
-    for (const tag of Array.isArray(tags) ? tags : []) if (isJsonObject(tag)) defaultTag(tag, now);
-  }
+  for (const image of Object.values(member(member(result, "spec"), "images")))
+    if (isJsonObject(image)) for (const tag of objectsIn(image, "tags")) defaultTag(tag, now);
   return result;
 }
 

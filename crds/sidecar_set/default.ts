@@ -10,7 +10,7 @@ import {
   own,
 } from "../../kube/core/index.ts";
 import { fill } from "../fill.ts";
-import { member } from "../members.ts";
+import { member, objectsIn } from "../members.ts";
 import { sidecarSetHashes } from "./hash.ts";
 import { sidecarSetHashAnnotation, sidecarSetHashWithoutImageAnnotation } from "./names.ts";
 import { sidecarSet } from "./schema.ts";
@@ -58,9 +58,4 @@ function writeHashes(object: JsonObject): void {
   const annotations = ensureObject(ensureObject(object, "metadata"), "annotations");
   annotations[sidecarSetHashAnnotation] = hash;
   annotations[sidecarSetHashWithoutImageAnnotation] = hashWithoutImage;
-}
-
-function objectsIn(parent: JsonObject, key: string): JsonObject[] {
-  const items = own(parent, key);
-  return Array.isArray(items) ? items.filter(isJsonObject) : [];
 }

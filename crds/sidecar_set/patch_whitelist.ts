@@ -7,6 +7,7 @@ import {
   own,
   ParseError,
 } from "../../kube/core/index.ts";
+import { objectsIn } from "../members.ts";
 import type { SidecarSet, SidecarSetSpec } from "./schema.ts";
 
 export interface PatchWhitelist {
@@ -51,8 +52,7 @@ function patchedKeys(spec: SidecarSetSpec | undefined): Set<string> {
 
 function rulesIn(text: string): JsonObject[] {
   const whitelist: unknown = JSON.parse(text);
-  const rules = isJsonObject(whitelist) ? own(whitelist, "rules") : undefined;
-  return Array.isArray(rules) ? rules.filter(isJsonObject) : [];
+  return isJsonObject(whitelist) ? objectsIn(whitelist, "rules") : [];
 }
 
 /** Those of a rule that is about an object with these labels; a rule without a selector is about all. */

@@ -3,11 +3,11 @@ import {
   type FieldError,
   forbidden,
   invalid,
-  isJsonObject,
   isQuantity,
   jsonEqual,
   quantityEqual,
 } from "../../kube/core/index.ts";
+import { member } from "../members.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
 import type { StatefulSetSpec } from "./schema.ts";
 
@@ -82,7 +82,5 @@ function classOf(claim: PersistentVolumeClaim): string | undefined {
 }
 
 function storageOf(claim: PersistentVolumeClaim): unknown {
-  const resources = claim.spec?.["resources"];
-  const requests = isJsonObject(resources) ? resources["requests"] : undefined;
-  return isJsonObject(requests) ? requests["storage"] : undefined;
+  return member(member(claim.spec ?? {}, "resources"), "requests")["storage"];
 }

@@ -1,6 +1,6 @@
 /** UnitedDeployment between its versions; they differ in the status. Spec: uniteddeployment 3. */
-import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
-import { type Conversion, conversionOf, within } from "../members.ts";
+import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import { type Conversion, conversionOf, objectsIn, within } from "../members.ts";
 
 export const convertUnitedDeployment: Conversion = conversionOf("apps.kruise.io", {
   toV1beta1: (object) => within(object, "status", statusV1beta1),
@@ -11,8 +11,7 @@ export const convertUnitedDeployment: Conversion = conversionOf("apps.kruise.io"
 function statusV1beta1(status: JsonObject): JsonObject {
   const { subsetReplicas, updateStatus, ...rest } = status;
   const update = isJsonObject(updateStatus) ? updateStatus : {};
-  const present = own(status, "subsetStatuses");
-  const subsets: JsonObject[] = Array.isArray(present) ? present.filter(isJsonObject) : [];
+  const subsets = objectsIn(status, "subsetStatuses");
   const take = (values: unknown, field: string) => {
     for (const [name, value] of Object.entries(isJsonObject(values) ? values : {})) {
       const index = subsets.findIndex((subset) => subset["name"] === name);
@@ -34,10 +33,7 @@ function statusV1beta1(status: JsonObject): JsonObject {
 /** Both maps are made anew from the entries that have a name. */
 function statusV1alpha1(status: JsonObject): JsonObject {
   const { updatedRevision, ...rest } = status;
-  const present = own(status, "subsetStatuses");
-  const subsets = (Array.isArray(present) ? present : [])
-    .filter(isJsonObject)
-    .filter((subset) => subset["name"]);
+  const subsets = objectsIn(status, "subsetStatuses").filter((subset) => subset["name"]);
   const mapOf = (field: string) =>
     Object.fromEntries(subsets.map((subset) => [String(subset["name"]), subset[field] ?? 0]));
   if (subsets.length === 0 && !updatedRevision) return rest;

@@ -13,7 +13,7 @@ import {
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
-import { member, without } from "../members.ts";
+import { member, objectsIn, without } from "../members.ts";
 import { lastingPodErrors, withPodDefaults } from "../pod_templates.ts";
 import { nonNegative } from "../rules.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
@@ -80,10 +80,9 @@ function validateUnused(name: TemplateName, workload: JsonObject): FieldError[] 
 function validatePods(at: string, workload: JsonObject, selector: LabelSelector): FieldError[] {
   const template = own(workload, "template");
   if (!isJsonObject(template)) return [required(at)];
-  const claims = own(workload, "volumeClaimTemplates");
-  const claimTemplates = (Array.isArray(claims) ? claims : [])
-    .filter(isJsonObject)
-    .map((claim) => String(member(claim, "metadata")["name"] ?? ""));
+  const claimTemplates = objectsIn(workload, "volumeClaimTemplates").map((claim) =>
+    String(member(claim, "metadata")["name"] ?? ""),
+  );
   const whole = withPodDefaults(template, { hostNetworkPorts: false });
   const errors = validatePodTemplate(whole, at, { claimTemplates });
   const { labels } = member(template, "metadata");

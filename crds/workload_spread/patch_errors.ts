@@ -6,13 +6,12 @@ import {
   formatFieldErrors,
   goJson,
   invalid,
-  isJsonObject,
   type JsonObject,
   PatchError,
   validatePodTemplate,
   validateTypes,
 } from "../../kube/core/index.ts";
-import { member } from "../members.ts";
+import { member, objectsIn } from "../members.ts";
 import type { WorkloadSpreadSubset } from "./schema.ts";
 
 /** Errors of the workload's pod template as the patch of the subset makes it, at `path`. */
@@ -33,10 +32,8 @@ export function spreadPatchErrors(
   }
   const mistyped = validateTypes(patched, "PodTemplateSpec", path);
   if (mistyped.length > 0) return refused(`failed to unmarshal: ${formatFieldErrors(mistyped)}`);
-  const claims = spec["volumeClaimTemplates"];
-  const claimTemplates = (Array.isArray(claims) ? claims : []).flatMap((claim: unknown) => {
-    const name = isJsonObject(claim) ? member(claim, "metadata")["name"] : undefined;
-    return typeof name === "string" ? [name] : [];
-  });
+  const claimTemplates = objectsIn(spec, "volumeClaimTemplates")
+    .map((claim) => member(claim, "metadata")["name"])
+    .filter((name) => typeof name === "string");
   return validatePodTemplate(defaultPodTemplate(patched), path, { claimTemplates });
 }
