@@ -97,7 +97,14 @@ export { imagePullJobResource, nodeImageResource } from "./plan/resources.ts";
 export type { ObservedPullJob } from "./rollout/images/image_wait.ts";
 export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
-export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
+export type {
+  Action,
+  OtherAction,
+  Plan,
+  PodPatchAction,
+  RolloutEffect,
+  Waiting,
+} from "./rollout/writes/actions.ts";
 
 // runtime: what carries plans out, and answers the API server.
 export { generateCertificates } from "./runtime/admission/certificates/generate.ts";

@@ -71,10 +71,10 @@ t.test("what would restart pods, cannot be read or belongs to another namespace 
 
 t.test("a pod counts once, with the gravest of what is done to it, whatever the order", async (t) => {
   const pod = barePod("p");
-  const write = { steps: [], after: pod };
-  const deleted = { type: "delete pod", pod, claims: [] } as const;
-  const patched = { type: "patch pod", pod, write, concern: "refresh" } as const;
-  const updated = { type: "patch pod", pod, write: { ...write, begins: true }, concern: "update" } as const;
+  const onPod = { id: "", pod, after: pod, effects: [], begins: false, leaves: false } as const;
+  const deleted = { ...onPod, type: "delete pod", concern: "scale", lane: "begin" } as const;
+  const patched = { ...onPod, type: "patch pod", concern: "refresh", lane: "finish" } as const;
+  const updated = { ...patched, concern: "update", lane: "begin", begins: true } as const;
   const ranks = ["patched", "updated", "deleted"] as const;
   const actions = [patched, updated, deleted];
   fc.assert(
@@ -85,7 +85,7 @@ t.test("a pod counts once, with the gravest of what is done to it, whatever the 
     }),
     { seed: 16, numRuns: 300 },
   );
-  t.same(touchesOf([{ type: "delete workload" }]), []);
+  t.same(touchesOf([{ type: "delete workload", id: "", lane: "at once", name: "app", effects: [] }]), []);
 });
 
 t.test("what behaves otherwise is named, with the object", async (t) => {

@@ -1,5 +1,10 @@
 /** Reads what the findings are about; writes nothing. */
-import { FeatureGateError, type FeatureGates, parseFeatureGates } from "../../controller/index.ts";
+import {
+  FeatureGateError,
+  type FeatureGates,
+  type OtherAction,
+  parseFeatureGates,
+} from "../../controller/index.ts";
 import { kinds } from "../../crds/index.ts";
 import { keyOf, type LabelSelector } from "../../kube/core/index.ts";
 import { listAll } from "../../kube/index.ts";
@@ -161,7 +166,7 @@ class Reader {
 function plannedOf(object: string, stored: AnyObject, forecast: Forecast): Planned {
   const { summary, actions } = forecast;
   const notice = givenUpNotice(object, stored, forecast);
-  const revision = actions.find((action) => action.type === "create revision");
+  const revision = actions.find((action): action is OtherAction => action.type === "create revision");
   const seen = numberAt(stored, "status", "observedGeneration");
   // The former manager has made a revision of each generation that it has seen.
   const unrecognised =

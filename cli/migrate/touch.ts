@@ -29,10 +29,10 @@ export function touchesOf(actions: readonly Action[]): Touch[] {
 function effectOf(action: Action): Touch["effect"] | undefined {
   if (action.type === "delete pod") return "deleted";
   if (action.type !== "patch pod") return undefined;
-  const { pod, write } = action;
+  const { pod, after, begins } = action;
   const images = new Map(pod.containers.map(({ name, image }) => [name, image]));
-  const changes = write.after.containers.some(({ name, image }) => images.get(name) !== image);
-  return changes || write.begins === true ? "updated" : "patched";
+  const changes = after.containers.some(({ name, image }) => images.get(name) !== image);
+  return changes || begins ? "updated" : "patched";
 }
 
 /** Restarts are what must not happen: patches of metadata and conditions restart nothing. */

@@ -1,5 +1,5 @@
 /** Plans in words. */
-import type { Action, Waiting } from "../../controller/index.ts";
+import type { Action, PodPatchAction, RolloutEffect, Waiting } from "../../controller/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import { age } from "../text_table.ts";
 import type { Cause } from "./causes/cause.ts";
@@ -11,50 +11,50 @@ export type PodName = (pod: Pod) => string;
 export function describeAction(action: Action, nameOf: PodName): string | undefined {
   switch (action.type) {
     case "create pod":
-      return `create pod ${action.name}${claimsText("with", action.claims)}`;
+      return `create pod ${action.after.name}${claimsText("with", action.effects)}`;
     case "patch pod":
       return describePodWrite(action, nameOf(action.pod));
     case "delete pod":
-      return `delete pod ${nameOf(action.pod)}${claimsText("and", action.claims)}`;
+      return `delete pod ${nameOf(action.pod)}${claimsText("and", action.effects)}`;
     case "create claim":
-      return `create claim ${action.name}`;
-    case "patch claim":
-      return `change claim ${action.claim.name}`;
     case "delete claim":
-      return `delete claim ${action.claim.name}`;
     case "create revision":
-      return `create revision ${action.name}`;
-    case "patch revision":
-      return `renumber or adopt revision ${action.revision.name}`;
     case "delete revision":
-      return `delete revision ${action.revision.name}`;
+      return `${action.type} ${action.name}`;
+    case "patch claim":
+      return `change claim ${action.name}`;
+    case "patch revision":
+      return `renumber or adopt revision ${action.name}`;
     case "patch workload":
       return "drop finished names from podsToDelete";
     case "delete workload":
       return "delete the object itself: it has outlived its time";
     case "create object":
+      return `create imagepulljobs ${action.name}`;
     case "delete object":
-      return `${action.type === "create object" ? "create" : "delete"} ${action.resource} ${action.name}`;
+      return `delete imagepulljobs ${action.name}`;
     case "event":
       return undefined;
   }
 }
 
-function claimsText(word: string, claims: readonly { readonly name: string }[]): string {
-  return claims.length === 0 ? "" : ` ${word} claims ${claims.map(({ name }) => name).join(", ")}`;
+function claimsText(word: string, effects: readonly RolloutEffect[]): string {
+  const claims = effects.flatMap((effect) =>
+    "resource" in effect && effect.resource === "claims" ? [effect.name] : [],
+  );
+  return claims.length === 0 ? "" : ` ${word} claims ${claims.join(", ")}`;
 }
 
-function describePodWrite(action: Extract<Action, { type: "patch pod" }>, name: string): string {
-  const { pod, concern, write } = action;
-  const requests = counted(write.steps.length, "request");
-  const images = changedImages(pod, write.after);
+function describePodWrite({ pod, concern, after, effects }: PodPatchAction, name: string): string {
+  const requests = counted(effects.filter(({ type }) => type === "patch").length, "request");
+  const images = changedImages(pod, after);
   if (images.length > 0) return `update pod ${name} in place: ${images.join(", ")} (${requests})`;
   if (concern === "update") return `update pod ${name} (${requests})`;
   if (concern === "scale") return `mark pod ${name} (${requests})`;
   return `refresh pod ${name} (${requests})`;
 }
 
-type Pod = Extract<Action, { type: "patch pod" }>["pod"];
+type Pod = PodPatchAction["pod"];
 
 function changedImages(before: Pod, after: Pod): string[] {
   return after.containers.flatMap(({ name, image }) => {

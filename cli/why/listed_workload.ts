@@ -1,13 +1,14 @@
 /** How workloads of pods are planned: which lists are read, and the plan of the pass after a new revision. */
 import {
-  type Action,
   type ControllerOptions,
   controllerOptions,
   type FeatureGate,
   type ListedCluster,
   listedCluster,
+  type OtherAction,
   ownerKeyOf,
   type Plan,
+  type RolloutEffect,
   type ServerFeatures,
 } from "../../controller/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
@@ -80,15 +81,16 @@ export function planPastRevision<Status>(
   planned: () => Plan<Status>,
 ): Plan<Status> {
   const plan = planned();
-  const revision = plan.actions.find((action) => action.type === "create revision");
-  if (revision === undefined) return plan;
-  revisions.upsert(writtenRevision(revision, namespace, now));
+  const action = plan.actions.find((each): each is OtherAction => each.type === "create revision");
+  const creation = action?.effects.find(({ type }) => type === "create");
+  if (action === undefined || creation?.type !== "create") return plan;
+  revisions.upsert(writtenRevision(creation, namespace, now));
   const next = planned();
-  return { ...next, actions: [revision, ...next.actions] };
+  return { ...next, actions: [action, ...next.actions] };
 }
 
 function writtenRevision(
-  { name, body, data }: Extract<Action, { type: "create revision" }>,
+  { name, body, texts }: Extract<RolloutEffect, { type: "create" }>,
   namespace: string,
   now: number,
 ): ControllerRevision {
@@ -105,6 +107,6 @@ function writtenRevision(
     createdAt: now,
     deletionAt: undefined,
     revision: numberAt(body, "revision") ?? 0,
-    data,
+    data: texts?.["data"] ?? "",
   };
 }

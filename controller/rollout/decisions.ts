@@ -3,8 +3,7 @@
  * decide to one collector, so that each sees which pods are taken.
  */
 import type { Pod } from "../../kube/index.ts";
-import type { Action, Plan, Waiting } from "./writes/actions.ts";
-import type { PodAction } from "./writes/pod_actions.ts";
+import type { Action, Plan, PodPatchAction, Waiting } from "./writes/actions.ts";
 
 /** Texts of the status, by concern: what a pod needs cannot even be asked for. */
 interface DecidedFailures {
@@ -17,7 +16,7 @@ interface Shared {
   readonly failures: DecidedFailures;
   /** UIDs of pods. */
   readonly taken: Set<string>;
-  readonly proposed: PodAction[];
+  readonly proposed: PodPatchAction[];
   requeueAfterMs: number | undefined;
 }
 
@@ -66,7 +65,7 @@ export class Decisions {
   }
 
   /** Takes the action after those of this pass but the last, unless another one is taken for its pod. */
-  propose(action: PodAction): void {
+  propose(action: PodPatchAction): void {
     this.#shared.proposed.push(action);
   }
 

@@ -3,10 +3,10 @@ import t from "tap";
 import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { Decisions } from "./decisions.ts";
 import type { Action, Waiting } from "./writes/actions.ts";
-import { patchPod } from "./writes/pod_actions.ts";
+import { deletePod, patchPod } from "./writes/pod_actions.ts";
 
 const patch = (name: string) => patchPod(barePod(name), { labels: { seen: "true" } }, 0, "update");
-const deletion = (name: string): Action => ({ type: "delete pod", pod: barePod(name), claims: [] });
+const deletion = (name: string): Action => deletePod(barePod(name));
 const event = (reason: string): Action => ({
   type: "event",
   event: { type: "Normal", reason, message: "" },

@@ -17,6 +17,7 @@ import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { testLog } from "../../testkit/kube/fake_log.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import type { Action } from "../rollout/writes/actions.ts";
+import { writePod } from "../rollout/writes/pod_actions.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
 import { Shell } from "./shell.ts";
 import { WorkloadReconciler } from "./workload_reconciler.ts";
@@ -226,7 +227,7 @@ function patchOnce(generation: number, pod: Pod): readonly Action[] {
   if (generation < 2 || pod.labels["seen"] === "2") return [];
   const after = { ...pod, labels: { ...pod.labels, seen: "2" } };
   const write = { steps: [{ body: { metadata: { labels: { seen: "2" } } } }], after };
-  return [{ type: "patch pod", pod, write, concern: "update" }];
+  return [writePod(pod, write, "update")];
 }
 
 t.test("a generation is reported as observed with what it did to the pods, not before", async (t) => {

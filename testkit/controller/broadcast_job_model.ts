@@ -66,7 +66,7 @@ export class Model extends ClusterModel<BroadcastJob> {
     else super.perform(action, stopAfter);
     if (action.type === "create pod") {
       // As pod admission does.
-      this.change(action.name, { readinessGates: [KRUISE_READY] });
+      this.change(action.after.name, { readinessGates: [KRUISE_READY] });
     }
   }
 

@@ -6,8 +6,7 @@
 import { ownerReference } from "../../controller/rollout/pods/pod_manifest.ts";
 import { isActive } from "../../controller/rollout/pods/pod_state.ts";
 import { byNumber } from "../../controller/rollout/revisions/revisions.ts";
-import type { Action } from "../../controller/rollout/writes/actions.ts";
-import type { PodPatch } from "../../controller/rollout/writes/pod_patch.ts";
+import type { Action, RolloutEffect } from "../../controller/rollout/writes/actions.ts";
 import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
 import { plainClaim } from "./projection_builder.ts";
@@ -73,46 +72,52 @@ export abstract class ClusterModel<T extends Workload> {
     this.set = { ...this.set, status };
   }
 
-  /** Carries out an action whole. `stopAfter` ends a patch after so many of its steps, as a crash would. */
+  /** Carries out an action whole. `stopAfter` ends one on a pod after so many of its patches, as a crash would. */
   perform(action: Action, stopAfter = Number.POSITIVE_INFINITY): void {
-    switch (action.type) {
-      case "event":
-        this.events.push(action.event);
+    if (action.type === "event") {
+      this.events.push(action.event);
+      return;
+    }
+    if (action.type === "create pod" && this.pods.has(action.after.name))
+      throw new Refused(`pod ${action.after.name} exists`);
+    let left = stopAfter;
+    for (const effect of action.effects) {
+      if (action.type === "patch pod" && effect.type === "patch" && left-- <= 0) return;
+      if (action.type === "create pod" && effect.type === "create" && effect.resource === "pods")
+        this.#createPod(action.after, effect);
+      else this.#carryOut(effect);
+    }
+  }
+
+  #carryOut(effect: RolloutEffect): void {
+    if ("resource" in effect && effect.resource === "imagepulljobs")
+      throw new Error("the model does not know image pull jobs");
+    switch (effect.type) {
+      case "create":
+        if (effect.resource === "claims") this.#createClaim(effect);
+        else this.#createRevision(effect);
         return;
-      case "create pod":
-        this.#createPod(action);
+      case "patch":
+        if (effect.resource === "pods") this.#patchPod(effect);
+        else if (effect.resource === "claims") this.#patchClaim(effect);
+        else this.#patchRevision(effect);
         return;
-      case "patch pod":
-        for (const step of action.write.steps.slice(0, stopAfter)) this.#patch(action.pod, step);
-        if (action.succeeded && stopAfter >= action.write.steps.length) this.events.push(action.succeeded);
+      case "delete":
+        if (effect.resource === "pods") this.deletePod(effect.name, effect.uid);
+        else if (effect.resource === "claims") this.claims.delete(effect.name);
+        else this.revisions.delete(effect.name);
         return;
-      case "delete pod":
-        this.deletePod(action.pod.name, action.pod.uid);
-        for (const claim of action.claims) this.claims.delete(claim.name);
-        return;
-      case "delete claim":
-        this.claims.delete(action.claim.name);
-        return;
-      case "create claim":
-        this.#createClaim(action.name, action.body);
-        return;
-      case "patch claim":
-        this.#patchClaim(action);
-        return;
-      case "create revision":
-        this.#createRevision(action);
-        return;
-      case "patch revision":
-        this.#patchRevision(action);
-        return;
-      case "delete revision":
-        this.revisions.delete(action.revision.name);
-        return;
-      case "patch workload":
+      case "patch object":
         this.patchWorkload();
         return;
+      case "event":
+        this.events.push(effect.event);
+        return;
+      case "spend budget":
+      case "confirm object":
+        return;
       default:
-        throw new Error(`the model does not know ${action.type}`);
+        throw new Error(`the model does not know ${effect.type}`);
     }
   }
 
@@ -188,15 +193,13 @@ export abstract class ClusterModel<T extends Workload> {
     return String(this.#version++);
   }
 
-  #createPod(action: Extract<Action, { type: "create pod" }>): void {
-    if (this.pods.has(action.name)) throw new Refused(`pod ${action.name} exists`);
-    for (const claim of action.claims) this.#createClaim(claim.name, claim.body);
+  #createPod(after: Pod, { succeeded }: Creation): void {
     const uid = `pod-${this.#uid++}`;
-    this.pods.set(action.name, { ...action.after, uid, createdAt: this.now, resourceVersion: this.#next() });
-    if (action.succeeded) this.events.push(action.succeeded);
+    this.pods.set(after.name, { ...after, uid, createdAt: this.now, resourceVersion: this.#next() });
+    if (succeeded) this.events.push(succeeded.event);
   }
 
-  #createClaim(name: string, body: object): void {
+  #createClaim({ name, body }: Creation): void {
     if (this.claims.has(name)) return;
     const { metadata } = body as {
       metadata: { labels?: Record<string, string>; ownerReferences?: OwnerReference[] };
@@ -211,16 +214,16 @@ export abstract class ClusterModel<T extends Workload> {
     this.claims.set(name, claim);
   }
 
-  #patchClaim(action: Extract<Action, { type: "patch claim" }>): void {
-    const claim = this.claims.get(action.claim.name);
-    const { metadata } = action.body as {
+  #patchClaim({ name, patch }: Patch): void {
+    const claim = this.claims.get(name);
+    const { metadata } = patch.body as {
       metadata: {
         resourceVersion?: string;
         ownerReferences?: (OwnerReference & { $patch?: string })[];
       };
     };
     if (claim === undefined || metadata.resourceVersion !== claim.resourceVersion)
-      throw new Refused(`claim ${action.claim.name} changed`);
+      throw new Refused(`claim ${name} changed`);
     const changes = metadata.ownerReferences ?? [];
     const owners = [
       ...claim.owners.filter((owner) => !changes.some((change) => change.uid === owner.uid)),
@@ -239,15 +242,15 @@ export abstract class ClusterModel<T extends Workload> {
     }
   }
 
-  #createRevision(action: Extract<Action, { type: "create revision" }>): void {
-    const body = action.body as {
+  #createRevision({ name, body: created, texts }: Creation): void {
+    const body = created as {
       revision: number;
       metadata: { labels: Record<string, string>; annotations: Record<string, string> };
     };
-    if (this.revisions.has(action.name)) throw new Refused("revision exists");
-    this.revisions.set(action.name, {
+    if (this.revisions.has(name)) throw new Refused("revision exists");
+    this.revisions.set(name, {
       namespace: "default",
-      name: action.name,
+      name,
       uid: `revision-${this.#uid++}`,
       resourceVersion: this.#next(),
       labels: body.metadata.labels,
@@ -258,7 +261,7 @@ export abstract class ClusterModel<T extends Workload> {
       createdAt: this.now,
       deletionAt: undefined,
       revision: body.revision,
-      data: action.data,
+      data: texts?.["data"] ?? "",
     });
   }
 
@@ -266,12 +269,12 @@ export abstract class ClusterModel<T extends Workload> {
     return ownerReference(this.#kind, this.set.metadata.name ?? "", this.set.metadata.uid ?? "");
   }
 
-  #patchRevision(action: Extract<Action, { type: "patch revision" }>): void {
-    const body = action.body as {
+  #patchRevision({ name, patch }: Patch): void {
+    const body = patch.body as {
       revision?: number;
       metadata?: { ownerReferences?: OwnerReference[] };
     };
-    const revision = this.revisions.get(action.revision.name);
+    const revision = this.revisions.get(name);
     if (revision === undefined) throw new Refused("revision is gone");
     this.revisions.set(revision.name, {
       ...revision,
@@ -281,16 +284,15 @@ export abstract class ClusterModel<T extends Workload> {
     });
   }
 
-  #patch(planned: Pod, step: PodPatch): void {
-    const body = step.body as PatchBody;
-    const pod = this.pods.get(planned.name);
-    if (pod === undefined || body.metadata.uid !== pod.uid)
-      throw new Refused(`pod ${planned.name} is another`);
+  #patchPod({ name, patch }: Patch): void {
+    const body = patch.body as PatchBody;
+    const pod = this.pods.get(name);
+    if (pod === undefined || body.metadata.uid !== pod.uid) throw new Refused(`pod ${name} is another`);
     if (
       body.metadata.resourceVersion !== undefined &&
       body.metadata.resourceVersion !== pod.resourceVersion
     ) {
-      throw new Refused(`pod ${planned.name} changed`);
+      throw new Refused(`pod ${name} changed`);
     }
     const conditions = [...pod.conditions];
     for (const change of body.status?.conditions ?? []) {
@@ -309,7 +311,7 @@ export abstract class ClusterModel<T extends Workload> {
     const references = body.metadata.ownerReferences ?? [];
     const released = references.some(({ $patch, uid }) => $patch === "delete" && uid === pod.controller?.uid);
     const adopter = references.find(({ $patch }) => $patch !== "delete");
-    this.change(planned.name, {
+    this.change(name, {
       labels: mergeMap(pod.labels, body.metadata.labels),
       annotations: mergeMap(pod.annotations, body.metadata.annotations),
       finalizers: [...new Set([...pod.finalizers, ...(body.metadata.finalizers ?? [])])],
@@ -327,6 +329,9 @@ export abstract class ClusterModel<T extends Workload> {
     });
   }
 }
+
+type Creation = Extract<RolloutEffect, { type: "create" }>;
+type Patch = Extract<RolloutEffect, { type: "patch" }>;
 
 interface PatchBody {
   metadata: {

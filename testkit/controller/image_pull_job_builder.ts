@@ -140,7 +140,7 @@ export class PullsAhead {
     if (action.type === "create object") this.#make(action.name, now);
     else if (action.type === "delete object") this.jobs.length = 0;
     else {
-      if (action.type === "patch pod") this.#check(action.write.after);
+      if (action.type === "patch pod") this.#check(action.after);
       return false;
     }
     return true;

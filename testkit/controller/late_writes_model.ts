@@ -31,10 +31,10 @@ export class LateWrites {
 
   /** Of actions that write no pod nothing is kept. A second write of one pod is an error. */
   begin(action: Action, now: number): void {
-    if (action.type === "create pod") this.#begin(action.after.uid, action, action.after);
-    else if (action.type === "patch pod") this.#begin(action.pod.uid, action, action.write.after);
-    else if (action.type === "delete pod")
-      this.#begin(action.pod.uid, action, { ...action.pod, deletionAt: now });
+    if (action.type === "delete pod")
+      this.#begin(action.after.uid, action, { ...action.after, deletionAt: now });
+    else if (action.type === "create pod" || action.type === "patch pod")
+      this.#begin(action.after.uid, action, action.after);
   }
 
   #begin(id: string, action: Action, after: Pod): void {

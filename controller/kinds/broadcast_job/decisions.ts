@@ -1,7 +1,8 @@
 /** What one pass of a BroadcastJob decides. */
 import type { BroadcastJobStatus } from "../../../crds/index.ts";
+import type { ObjectEvent } from "../../plan/effects.ts";
 import { Decisions, type Explaining } from "../../rollout/decisions.ts";
-import type { ObjectEvent, Plan } from "../../rollout/writes/actions.ts";
+import type { Plan } from "../../rollout/writes/actions.ts";
 
 export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
   /** Warnings about a state that lasts: to be reported once, when it begins. */

@@ -3,8 +3,9 @@
  * Spec: jobs B4, in the order of a pass: over, deadline and failure, pause, then pods.
  */
 import type { BroadcastJobStatus } from "../../../crds/index.ts";
+import type { EventEffect, ObjectEvent } from "../../plan/effects.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
-import type { Action, ObjectEvent } from "../../rollout/writes/actions.ts";
+import { deleteWorkload } from "../../rollout/writes/workload_actions.ts";
 import { countingOn, noted, type TaskView } from "./classify.ts";
 import { BroadcastJobDecisions, type BroadcastJobPlan } from "./decisions.ts";
 import { planRefresh } from "./refresh.ts";
@@ -33,10 +34,10 @@ function decide(state: BroadcastJobState, decisions: BroadcastJobDecisions): Bro
 
 /** Rules 10 and 11: nothing changes any more; what a failed job left alive goes, the job itself when its time is over. */
 function planOver(state: BroadcastJobState, decisions: Decisions, hasFailed: boolean): BroadcastJobStatus {
-  const { status } = state.observed;
+  const { status, job } = state.observed;
   const end = dueTime(status.completionTime, state.strategy.ttlMs);
   if (end !== undefined && end <= state.now) {
-    decisions.take({ type: "delete workload" });
+    decisions.take(deleteWorkload(job.metadata.name ?? ""));
     return status;
   }
   if (hasFailed) planDeletions(living(state.pods), decisions.last);
@@ -81,7 +82,7 @@ function fail(
   { message, reason, foundFirst }: Failure,
 ): BroadcastJobStatus {
   const { counts } = state;
-  const reported = ({ succeeded, failed }: Counts): Action => ({
+  const reported = ({ succeeded, failed }: Counts): EventEffect => ({
     type: "event",
     event: {
       type: "Warning",

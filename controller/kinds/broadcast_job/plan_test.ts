@@ -56,19 +56,25 @@ t.test("a pod is pinned to its node by the only term of its required affinity", 
   const [create] = model.plan().actions;
   t.match(create, {
     type: "create pod",
-    body: {
-      metadata: { ownerReferences: [{ apiVersion: "apps.kruise.io/v1beta1", controller: true }] },
-      spec: {
-        affinity: {
-          nodeAffinity: {
-            requiredDuringSchedulingIgnoredDuringExecution: {
-              nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] }],
+    effects: [
+      {
+        body: {
+          metadata: { ownerReferences: [{ apiVersion: "apps.kruise.io/v1beta1", controller: true }] },
+          spec: {
+            affinity: {
+              nodeAffinity: {
+                requiredDuringSchedulingIgnoredDuringExecution: {
+                  nodeSelectorTerms: [
+                    { matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] },
+                  ],
+                },
+                preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }],
+              },
             },
-            preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }],
           },
         },
       },
-    },
+    ],
   });
 });
 
@@ -237,7 +243,10 @@ t.test("deadline: watched in every pass, active pods are deleted and count as fa
   t.equal(model.pass().requeueAfterMs, 6000, "also after a restart of the controller");
   model.now += 6000;
   t.match(model.plan().actions.slice(-2), [
-    { type: "delete pod", succeeded: { reason: "SuccessfulDelete", message: /^Delete pod: task-/ } },
+    {
+      type: "delete pod",
+      effects: [{ succeeded: { event: { reason: "SuccessfulDelete", message: /^Delete pod: task-/ } } }],
+    },
     { type: "event", event: { reason: "DeadlineExceeded" } },
   ]);
   model.settle();

@@ -1,14 +1,19 @@
 /** A new pod of a BroadcastJob. Spec: jobs B4, rule 2. */
 import { broadcastJobNameLabel, broadcastJobUidLabel } from "../../../crds/index.ts";
-import { acceptedPod, freeName, ownerReference, pinnedTo } from "../../rollout/pods/pod_manifest.ts";
-import type { Action } from "../../rollout/writes/actions.ts";
+import { freeName, ownerReference, pinnedTo } from "../../rollout/pods/pod_manifest.ts";
+import type { PodCreation } from "../../rollout/writes/actions.ts";
+import { createPod } from "../../rollout/writes/pod_actions.ts";
 import type { BroadcastJobState } from "./state.ts";
 
 /** Longest name for which the API server itself would make five characters. */
 const longestPrefix = 58;
 
 /** `names`: of new pods of this pass; the name is added. */
-export function createPod(state: BroadcastJobState, node: string, names: Set<string>): Action {
+export function createBroadcastJobPod(
+  state: BroadcastJobState,
+  node: string,
+  names: Set<string>,
+): PodCreation {
   const { observed, options, now } = state;
   const { job } = observed;
   const { name: jobName = "", namespace = "", uid = "" } = job.metadata;
@@ -32,13 +37,8 @@ export function createPod(state: BroadcastJobState, node: string, names: Set<str
   const spec = options.assignByScheduler
     ? { ...template.spec, affinity: pinnedTo(node, template.spec.affinity) }
     : { ...template.spec, nodeName: node };
-  return {
-    type: "create pod",
-    name,
-    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
-    after: acceptedPod(metadata, spec, now),
-    claims: [],
-    succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
+  return createPod(metadata, spec, now, {
+    succeeded: { reason: "SuccessfulCreate", message: `Created pod: ${name}` },
     failed: { reason: "FailedCreate", message: "Error creating" },
-  };
+  });
 }

@@ -1,10 +1,10 @@
 /** Reconciles a BroadcastJob: observes it in the caches, plans, and says which nodes enqueue it and who carries the plan out. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../../crds/index.ts";
 import type { Change, Node } from "../../../kube/index.ts";
+import type { ObjectEvent } from "../../plan/effects.ts";
 import { ownerKeyOf } from "../../plan/owners.ts";
 import { PodIndexes } from "../../rollout/pods/pod_indexes.ts";
 import { PlannedStatus } from "../../rollout/status/planned_status.ts";
-import type { ObjectEvent } from "../../rollout/writes/actions.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";

@@ -1,7 +1,8 @@
 /** Which pods are created, and which go. Spec: jobs B4. */
 import type { Decisions } from "../../rollout/decisions.ts";
+import { deletePod } from "../../rollout/writes/pod_actions.ts";
 import { misplacedOn, noted, type Task, type TaskView } from "./classify.ts";
-import { createPod } from "./pod_manifest.ts";
+import { createBroadcastJobPod } from "./pod_manifest.ts";
 import type { BroadcastJobState } from "./state.ts";
 
 /** `limit`: pods that may be active. Returns how many nodes must wait for another one's pod to end. */
@@ -13,7 +14,7 @@ export function planScale(state: BroadcastJobState, decisions: Decisions, limit:
   /** Of new pods. */
   const names = new Set<string>();
   const nodes = missing.first(room);
-  for (const node of nodes) decisions.take(createPod(state, node, names));
+  for (const node of nodes) decisions.take(createBroadcastJobPod(state, node, names));
   return missing.size - nodes.length;
 }
 
@@ -27,12 +28,10 @@ export function living(pods: TaskView): Task[] {
 export function planDeletions(tasks: readonly Task[], decisions: Decisions): void {
   for (const { pod, busy } of tasks) {
     if (busy) continue;
-    decisions.take({
-      type: "delete pod",
-      pod,
-      claims: [],
-      succeeded: { type: "Normal", reason: "SuccessfulDelete", message: `Delete pod: ${pod.name}` },
+    const deletion = deletePod(pod, {
+      succeeded: { reason: "SuccessfulDelete", message: `Delete pod: ${pod.name}` },
       failed: { reason: "FailedDelete", message: `Error deleting pod ${pod.name}` },
     });
+    decisions.take(deletion);
   }
 }

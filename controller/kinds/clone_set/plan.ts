@@ -14,7 +14,9 @@ import { createRevision, maintainRevisions } from "../../rollout/revisions/revis
 import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
-import { afterChange, type PodChange, podPatch } from "../../rollout/writes/pod_patch.ts";
+import { writePod } from "../../rollout/writes/pod_actions.ts";
+import { type PodChange, podWrite } from "../../rollout/writes/pod_patch.ts";
+import { patchWorkload } from "../../rollout/writes/workload_actions.ts";
 import { storedCounts } from "./classify.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { planRefresh } from "./refresh.ts";
@@ -90,22 +92,21 @@ function planRevision(state: CloneSetState, decisions: Decisions): void {
 function planRelease({ pods, uid, now }: CloneSetState, decisions: Decisions): void {
   for (const { pod } of pods.entries(pods.groups.toRelease)) {
     const change: PodChange = { releaseOwner: uid };
-    const write = { steps: [podPatch(pod, change, now)], after: afterChange(pod, change, now) };
-    decisions.take({ type: "patch pod", pod, write, concern: "scale" });
+    decisions.take(writePod(pod, podWrite(pod, change, now), "scale"));
   }
 }
 
 /** Names that are no active pods any more leave `podsToDelete` (rule 36). */
-function planPodsToDelete({ observed: { set }, pods }: CloneSetState, decisions: Decisions): void {
+function planPodsToDelete({ observed: { set }, pods, name }: CloneSetState, decisions: Decisions): void {
   const names = set.spec.scaleStrategy?.podsToDelete ?? [];
   // What the server shows decides: a deletion in flight may still fail.
-  const rest = names.filter((name) => pods.at(name)?.stored !== undefined);
+  const rest = names.filter((pod) => pods.at(pod)?.stored !== undefined);
   if (rest.length === names.length) return;
   const body = {
     metadata: { resourceVersion: set.metadata.resourceVersion },
     spec: { scaleStrategy: { podsToDelete: rest.length > 0 ? rest : null } },
   };
-  decisions.take({ type: "patch workload", body });
+  decisions.take(patchWorkload(name, body));
 }
 
 function oldOnes({ pods }: CloneSetState): number {

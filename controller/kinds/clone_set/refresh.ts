@@ -10,7 +10,7 @@ import { afterUpdate, leaveUpdated } from "../../rollout/lifecycle/hooks.ts";
 import { isAllHooked, stateMetadata } from "../../rollout/lifecycle/lifecycle.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { shortHash } from "../../rollout/revisions/revisions.ts";
-import { waitingForHook, waitingInPlace } from "../../rollout/writes/pod_actions.ts";
+import { waitingForHook, waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import type { CloneSetState } from "./state.ts";
 import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
@@ -29,7 +29,7 @@ function refreshMember(state: CloneSetState, decisions: Decisions, member: Membe
   const { pod } = member;
   const step = stepOf(pod, state);
   if (step.kind === "write") {
-    decisions.take({ type: "patch pod", pod, write: step.write, concern: "update" });
+    decisions.take(writePod(pod, step.write, "update"));
     return;
   }
   if (step.kind === "waiting") {

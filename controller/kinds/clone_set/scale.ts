@@ -13,7 +13,6 @@ import {
   timestamp,
 } from "../../rollout/lifecycle/lifecycle.ts";
 import {
-  acceptedPod,
   claimBody,
   ownerReference,
   randomId,
@@ -23,8 +22,9 @@ import {
 import { IN_PLACE_READY, isActive } from "../../rollout/pods/pod_state.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
-import type { Action } from "../../rollout/writes/actions.ts";
-import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
+import type { PodCreation, PodDeletion } from "../../rollout/writes/actions.ts";
+import { deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
+import { createPod, deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import { deletionOrder } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
 import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
@@ -56,7 +56,7 @@ function planCreation(state: CloneSetState, decisions: Decisions): void {
   for (let index = 0; index < count; index++) {
     const id = ids.next();
     if (id !== undefined) {
-      decisions.take(createPod(state, index < oldOnes ? state.current : state.update, id));
+      decisions.take(createCloneSetPod(state, index < oldOnes ? state.current : state.update, id));
       continue;
     }
     decisions.wait({
@@ -119,7 +119,7 @@ function isOwnClaim(state: CloneSetState, claim: PersistentVolumeClaim): boolean
   return claim.owners.some((owner) => owner.uid === state.uid);
 }
 
-function createPod(state: CloneSetState, revision: Revision, id: string): Action {
+function createCloneSetPod(state: CloneSetState, revision: Revision, id: string): PodCreation {
   const { set } = state.observed;
   const template = templateFor(state, revision);
   const owner = ownerReference("CloneSet", state.name, state.uid);
@@ -152,16 +152,12 @@ function createPod(state: CloneSetState, revision: Revision, id: string): Action
     ownerReferences: [owner],
   };
   const present = new Set(state.observed.claims.map((claim) => claim.name));
-  return {
-    type: "create pod",
-    name,
-    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
-    after: acceptedPod(metadata, spec, state.now),
+  return createPod(metadata, spec, state.now, {
     claims: claims
       .filter((claim) => !present.has(claim.name))
       .map(({ name: claim, body }) => ({ name: claim, body })),
-    succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `succeed to create pod ${name}` },
-  };
+    succeeded: { reason: "SuccessfulCreate", message: `succeed to create pod ${name}` },
+  });
 }
 
 /** The revision labels of a pod: the full name or, by gate, the bare hash. Rule 15. */
@@ -200,7 +196,7 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
   const prepared = membersIn(state, "preparingDelete");
   for (const member of prepared) {
     if (member.busy) continue;
-    if (!isHooked(member.pod, hook)) decisions.take(deletePod(state, member));
+    if (!isHooked(member.pod, hook)) decisions.take(deleteMember(state, member));
     else decisions.wait(waitingForHook(member.pod, "preDelete"));
   }
   let readyLimit = state.numbers.deleteReadyLimit;
@@ -219,7 +215,7 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
     decisions.take(
       isHooked(pod, hook)
         ? patchPod(pod, preparingDelete(pod, hook, now), now, "scale")
-        : deletePod(state, member),
+        : deleteMember(state, member),
     );
   }
   if (held.length === 0) return;
@@ -252,22 +248,16 @@ function membersIn({ pods }: CloneSetState, group: "preparingDelete" | "specifie
   return [...membersOf(pods.entries(pods.groups[group]))];
 }
 
-function deletePod(state: CloneSetState, member: Member): Action {
-  const id = instanceId(member.pod);
+function deleteMember(state: CloneSetState, { pod }: Member): PodDeletion {
+  const id = instanceId(pod);
   const claims = state.observed.claims.filter(
     (claim) =>
       id !== "" && instanceId(claim) === id && claim.deletionAt === undefined && isOwnClaim(state, claim),
   );
-  return {
-    type: "delete pod",
-    pod: member.pod,
+  return deletePod(pod, {
     claims,
-    succeeded: {
-      type: "Normal",
-      reason: "SuccessfulDelete",
-      message: `succeed to delete pod ${member.pod.name}`,
-    },
-  };
+    succeeded: { reason: "SuccessfulDelete", message: `succeed to delete pod ${pod.name}` },
+  });
 }
 
 /** Claims of vanished pods when they are not to be used again (rule 20). */
@@ -279,9 +269,8 @@ export function planClaims(state: CloneSetState, decisions: Decisions): void {
     const id = instanceId(claim);
     if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(state, claim)) continue;
     const pod = pods.get(id);
-    if (pod === undefined) decisions.take({ type: "delete claim", claim });
-    else if (!isActive(pod))
-      decisions.take({ type: "patch claim", claim, body: podOwnedClaim(state, claim, pod) });
+    if (pod === undefined) decisions.take(deleteClaim(claim));
+    else if (!isActive(pod)) decisions.take(patchClaim(claim, podOwnedClaim(state, claim, pod)));
   }
 }
 

@@ -73,7 +73,7 @@ t.test("as many come back as are missing beside those that stay, with the exclus
     fc.property(situation, (at) => {
       const { actions, doomed } = planOf(at);
       const back = actions.flatMap((action) =>
-        action.type === "patch pod" && action.write.after.labels[STATE_LABEL] === "PreparingNormal"
+        action.type === "patch pod" && action.after.labels[STATE_LABEL] === "PreparingNormal"
           ? [action.pod.name]
           : [],
       );

@@ -14,8 +14,8 @@ import { ByActivity } from "../../rollout/order/order.ts";
 import { isActive, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { type Revision, sameRevision } from "../../rollout/revisions/revisions.ts";
-import type { Action, Waiting } from "../../rollout/writes/actions.ts";
-import { patchPod } from "../../rollout/writes/pod_actions.ts";
+import type { PodPatchAction, Waiting } from "../../rollout/writes/actions.ts";
+import { patchPod, writePod } from "../../rollout/writes/pod_actions.ts";
 import { isUnderWay, updateOrder } from "./order.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { revisionLabels } from "./scale.ts";
@@ -199,13 +199,11 @@ function updateMember(state: CloneSetState, decisions: Decisions, member: Member
 }
 
 /** Marks the pod; the deletion step takes it from there within its own budget (rule 44). */
-function recreate(state: CloneSetState, pod: Pod, target: Revision): Action {
+function recreate(state: CloneSetState, pod: Pod, target: Revision): PodPatchAction {
   const { name } = pod;
-  return {
-    ...patchPod(pod, { labels: { [SPECIFIED_DELETE]: "true" } }, state.now, "update"),
+  return patchPod(pod, { labels: { [SPECIFIED_DELETE]: "true" } }, state.now, "update", {
     disrupts: true,
     succeeded: {
-      type: "Normal",
       reason: "SuccessfulUpdatePodReCreate",
       message: `successfully patch pod ${name} specified-delete for update(revision ${target.name})`,
     },
@@ -213,7 +211,7 @@ function recreate(state: CloneSetState, pod: Pod, target: Revision): Action {
       reason: "FailedUpdatePodReCreate",
       message: `failed to patch pod specified-delete ${name} for update(revision ${target.name})`,
     },
-  };
+  });
 }
 
 function eligibility(state: CloneSetState, from: string, target: Revision): Eligibility {
@@ -251,14 +249,9 @@ function updateInPlace(
     state.options,
     state.now,
   );
-  decisions.take({
-    type: "patch pod",
-    pod,
-    write,
-    concern: "update",
+  const action = writePod(pod, write, "update", {
     disrupts: true,
     succeeded: {
-      type: "Normal",
       reason: "SuccessfulUpdatePodInPlace",
       message: `successfully update pod ${pod.name} in-place(revision ${revision.name})`,
     },
@@ -267,4 +260,5 @@ function updateInPlace(
       message: `failed to update pod ${pod.name} in-place(revision ${revision.name})`,
     },
   });
+  decisions.take(action);
 }

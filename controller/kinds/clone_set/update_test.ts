@@ -84,7 +84,7 @@ function updated({ ready, maxUnavailable, partition, healFirst, marked }: Rollou
   for (const action of plan().actions) if (action.type === "create revision") model.perform(action);
   return plan()
     .actions.flatMap((action) =>
-      action.type === "patch pod" && action.write.after.labels[SPECIFIED_DELETE] === "true"
+      action.type === "patch pod" && action.after.labels[SPECIFIED_DELETE] === "true"
         ? [9 - Number(action.pod.labels["rank"])]
         : [],
     )

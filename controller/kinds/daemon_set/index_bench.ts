@@ -88,7 +88,7 @@ if (burst.writes.size !== nodes) throw new Error("the creations were not begun")
 printCost(`the answer to one of up to ${nodes} creations in flight`, 100, () => {
   burst.writes.answer(0, (action) => {
     burst.perform(action);
-    if (action.type === "create pod") bursting.podChanged(undefined, burst.pods.get(action.name));
+    if (action.type === "create pod") bursting.podChanged(undefined, burst.pods.get(action.after.name));
   });
   send();
 });

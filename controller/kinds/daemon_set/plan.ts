@@ -8,11 +8,15 @@ import { compileSelector, counted } from "../../../kube/core/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import { readySince } from "../../rollout/pods/pod_state.ts";
-import { createRevision, maintainRevisions } from "../../rollout/revisions/revision_actions.ts";
+import {
+  createRevision,
+  deleteRevision,
+  maintainRevisions,
+} from "../../rollout/revisions/revision_actions.ts";
 import { countedRevisions } from "../../rollout/revisions/revision_counts.ts";
 import { surplusRevisions } from "../../rollout/revisions/revisions.ts";
-import { patchPod } from "../../rollout/writes/pod_actions.ts";
-import { afterChange, podPatch } from "../../rollout/writes/pod_patch.ts";
+import { patchPod, writePod } from "../../rollout/writes/pod_actions.ts";
+import { podWrite } from "../../rollout/writes/pod_patch.ts";
 import { DaemonSetDecisions, type DaemonSetPlan } from "./decisions.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh } from "./refresh.ts";
@@ -83,8 +87,7 @@ function planMembership({ pods, name, uid, now }: DaemonSetState, decisions: Dec
   for (const { toRelease } of pods.entries(groups.toRelease))
     for (const pod of toRelease) decisions.take(patchPod(pod, { releaseOwner: uid }, now, "refresh"));
   for (const { toAdopt } of pods.entries(groups.toAdopt))
-    for (const pod of toAdopt)
-      decisions.take({ ...patchPod(pod, { addOwner }, now, "refresh"), adopts: true });
+    for (const pod of toAdopt) decisions.take(patchPod(pod, { addOwner }, now, "refresh", { adopts: true }));
 }
 
 function planRevision(state: DaemonSetState, decisions: Decisions): void {
@@ -115,8 +118,7 @@ function relabel({ duplicates, hash, pods, now }: DaemonSetState, decisions: Dec
       if (terminating || !decisions.isFree(daemon)) continue;
       if (!hashes.has(pod.labels[REVISION_LABEL] ?? "")) continue;
       const change = { labels: { [REVISION_LABEL]: hash } };
-      const write = { steps: [podPatch(pod, change, now)], after: afterChange(pod, change, now) };
-      decisions.take({ type: "patch pod", pod, write, concern: "refresh" });
+      decisions.take(writePod(pod, podWrite(pod, change, now), "refresh"));
     }
   }
 }
@@ -127,7 +129,7 @@ function planHistory(state: DaemonSetState, decisions: Decisions): void {
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
   const others = observed.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
   const surplus = surplusRevisions(others, live, observed.set.spec.revisionHistoryLimit ?? 10, hashOf);
-  for (const revision of [...idle, ...surplus]) decisions.take({ type: "delete revision", revision });
+  decisions.takeAll([...idle, ...surplus].map(deleteRevision));
 }
 
 function reportHeld({ strategy, open, pods }: DaemonSetState, decisions: Decisions): void {

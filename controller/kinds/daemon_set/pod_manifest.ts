@@ -1,15 +1,10 @@
 /** A new pod of a DaemonSet. Spec: daemonset 4.1 rule 3, 4.2 rules 6 to 11. */
 import type { PodTemplate } from "../../../crds/index.ts";
 import { daemonTolerations } from "../../../kube/core/index.ts";
-import {
-  acceptedPod,
-  freeName,
-  ownerReference,
-  pinnedTo,
-  withGates,
-} from "../../rollout/pods/pod_manifest.ts";
+import { freeName, ownerReference, pinnedTo, withGates } from "../../rollout/pods/pod_manifest.ts";
 import { IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
-import type { Action } from "../../rollout/writes/actions.ts";
+import type { PodCreation } from "../../rollout/writes/actions.ts";
+import { createPod } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonSetState } from "./state.ts";
 import { GENERATION_LABEL, REVISION_LABEL } from "./strategy.ts";
 
@@ -20,7 +15,7 @@ const LONGEST_PREFIX = 58;
  * Every new pod has the newest template, whatever partition, paused and OnDelete say (rule 11). `names`: of new pods of this
  * pass; the name is added.
  */
-export function createPod(state: DaemonSetState, node: string, names: Set<string>): Action {
+export function createDaemonSetPod(state: DaemonSetState, node: string, names: Set<string>): PodCreation {
   const { observed, mark } = state;
   const { template } = observed.set.spec;
   const prefix = `${state.name}-`.slice(0, LONGEST_PREFIX);
@@ -40,15 +35,10 @@ export function createPod(state: DaemonSetState, node: string, names: Set<string
     ownerReferences: [ownerReference("DaemonSet", state.name, state.uid)],
   };
   const spec = specFor(state, template.spec, node);
-  return {
-    type: "create pod",
-    name,
-    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
-    after: acceptedPod(metadata, spec, state.now),
-    claims: [],
-    succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
+  return createPod(metadata, spec, state.now, {
+    succeeded: { reason: "SuccessfulCreate", message: `Created pod: ${name}` },
     failed: { reason: "FailedCreate", message: "Error creating" },
-  };
+  });
 }
 
 function specFor(state: DaemonSetState, template: PodTemplate["spec"], node: string): PodTemplate["spec"] {

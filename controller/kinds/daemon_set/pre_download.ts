@@ -2,7 +2,14 @@
 import type { PodTemplate } from "../../../crds/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { longestWaitMs } from "../../rollout/images/image_wait.ts";
-import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../../rollout/images/pre_download.ts";
+import {
+  CREATED,
+  deletePullJob,
+  IGNORED,
+  mark,
+  pullJob,
+  pullJobName,
+} from "../../rollout/images/pre_download.ts";
 import { templateOf } from "../../rollout/revisions/revisions.ts";
 import { hashOf } from "./revisions.ts";
 import type { DaemonSetState } from "./state.ts";
@@ -16,9 +23,7 @@ export function planPreDownload(state: DaemonSetState, decisions: Decisions): vo
   if (observed.pullJobs === undefined) return;
   const { status } = observed.set;
   if (status?.updateRevision === hash && status.updatedNumberScheduled === status.desiredNumberScheduled) {
-    for (const { name, uid } of observed.pullJobs) {
-      decisions.take({ type: "delete object", resource: "imagepulljobs", name, uid });
-    }
+    for (const job of observed.pullJobs) decisions.take(deletePullJob(state.namespace, job));
     return;
   }
   const { stored } = update;

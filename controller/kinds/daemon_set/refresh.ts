@@ -5,7 +5,7 @@ import { brokenStateEvents } from "../../rollout/in_place/broken_state.ts";
 import { gatesOf, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
 import { inPlaceState } from "../../rollout/in_place/state.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
-import { waitingInPlace } from "../../rollout/writes/pod_actions.ts";
+import { waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonSetState } from "./state.ts";
 import type { Daemon } from "./strategy.ts";
 
@@ -34,7 +34,7 @@ function refreshDaemon(state: DaemonSetState, decisions: Decisions, { pod }: Dae
   decisions.takeAll(brokenStateEvents(pod, inPlaceState(pod)));
   const step = stepOf(pod, state);
   if (step.kind === "write") {
-    decisions.take({ type: "patch pod", pod, write: step.write, concern: "update" });
+    decisions.take(writePod(pod, step.write, "update"));
     return;
   }
   if (step.kind === "waiting") decisions.requeueAfter(step.requeueAfterMs);

@@ -100,8 +100,11 @@ t.test("a new pod: labels, owner, pin, tolerations, gate", async (t) => {
   const [action] = plan(model).actions;
   if (action?.type !== "create pod") throw new Error("no pod is created");
   const hash = [...model.revisions.values()][0]?.labels["controller-revision-hash"];
-  t.match(action.name, /^app-[a-z0-9]{5}$/);
-  t.match(action.body, {
+  const { name } = action.after;
+  t.match(name, /^app-[a-z0-9]{5}$/);
+  const [creation] = action.effects;
+  if (creation?.type !== "create") throw new Error("no pod is created");
+  t.match(creation.body, {
     metadata: {
       generateName: "app-",
       labels: { app: "app", "controller-revision-hash": hash, "pod-template-generation": "7" },
@@ -124,12 +127,12 @@ t.test("a new pod: labels, owner, pin, tolerations, gate", async (t) => {
       },
     },
   });
-  t.match(action.succeeded, { reason: "SuccessfulCreate", message: `Created pod: ${action.name}` });
+  t.match(creation.succeeded?.event, { reason: "SuccessfulCreate", message: `Created pod: ${name}` });
   const [direct] = plan(model, { assignByScheduler: false }).actions;
   if (direct?.type !== "create pod") throw new Error("no pod is created");
-  t.match(direct.body, {
-    spec: { nodeName: "node-1", schedulerName: "kubernetes.io/daemonset-controller" },
-  });
+  t.match(direct.effects, [
+    { body: { spec: { nodeName: "node-1", schedulerName: "kubernetes.io/daemonset-controller" } } },
+  ]);
 });
 
 t.test("progressive creation: the lowest names, as many as the partition leaves (rule 21)", async (t) => {

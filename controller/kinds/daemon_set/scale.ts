@@ -3,10 +3,10 @@ import type { Decisions } from "../../rollout/decisions.ts";
 import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
 import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
 import { conditionOf } from "../../rollout/pods/pod_state.ts";
-import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
+import { deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonNode } from "./classify.ts";
 import type { DaemonSetDecisions } from "./decisions.ts";
-import { createPod } from "./pod_manifest.ts";
+import { createDaemonSetPod } from "./pod_manifest.ts";
 import type { DaemonSetState } from "./state.ts";
 import { type Daemon, isDaemonAvailable } from "./strategy.ts";
 
@@ -134,7 +134,7 @@ export function planCreations(
   for (const node of nodes) {
     if (decisions.room.create <= 0) return;
     decisions.room.create--;
-    decisions.take(createPod(state, node, decisions.names));
+    decisions.take(createDaemonSetPod(state, node, decisions.names));
   }
 }
 
@@ -152,13 +152,11 @@ export function planDeletion(state: DaemonSetState, decisions: DaemonSetDecision
   if (decisions.room.delete <= 0) return;
   decisions.room.delete--;
   if (!hooked) {
-    decisions.take({
-      type: "delete pod",
-      pod,
-      claims: [],
-      succeeded: { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${pod.name}` },
+    const deletion = deletePod(pod, {
+      succeeded: { reason: "SuccessfulDelete", message: `Deleted pod: ${pod.name}` },
       failed: { reason: "FailedDelete", message: "Error deleting" },
     });
+    decisions.take(deletion);
     return;
   }
   decisions.wait(waitingForHook(pod, "preDelete"));

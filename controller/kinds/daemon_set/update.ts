@@ -9,6 +9,7 @@ import { withUnissued } from "../../rollout/in_place/unissued.ts";
 import { startInPlace } from "../../rollout/in_place/update.ts";
 import { budgetText } from "../../rollout/order/budget_text.ts";
 import { hasGate, IN_PLACE_READY } from "../../rollout/pods/pod_state.ts";
+import { writePod } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonSetDecisions } from "./decisions.ts";
 import { type UpdateWindow, updateWindow } from "./order.ts";
 import { hashOf, templatesOf } from "./revisions.ts";
@@ -153,13 +154,9 @@ function updateDaemon(
     lifecycle: false,
     lean: state.strategy.lean,
   };
-  decisions.take({
-    type: "patch pod",
-    pod,
-    write: startInPlace(pod, withUnissued(pod, change), target, state.options, state.now),
-    concern: "update",
+  const write = startInPlace(pod, withUnissued(pod, change), target, state.options, state.now);
+  const action = writePod(pod, write, "update", {
     succeeded: {
-      type: "Normal",
       reason: "SuccessfulUpdatePodInPlace",
       message: `successfully update pod ${pod.name} in-place`,
     },
@@ -168,6 +165,7 @@ function updateDaemon(
       message: `failed to update pod ${pod.name} in-place(revision ${hash})`,
     },
   });
+  decisions.take(action);
 }
 
 /** Undefined for a pod that is made anew: one without the readiness gate, too (rule 36). */

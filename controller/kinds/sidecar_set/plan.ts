@@ -2,6 +2,7 @@
 import type { SidecarSetStatus } from "../../../crds/index.ts";
 import { counted } from "../../../kube/core/index.ts";
 import { Decisions } from "../../rollout/decisions.ts";
+import { deleteRevision } from "../../rollout/revisions/revision_actions.ts";
 import { countedRevisions } from "../../rollout/revisions/revision_counts.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
 import { planRefusals, reportUpgradable } from "./refresh.ts";
@@ -29,8 +30,8 @@ function decide(state: SidecarSetState, decisions: Decisions): void {
 function planHistory({ observed, pods, target }: SidecarSetState, decisions: Decisions): void {
   const { set, revisions } = observed;
   const used = () => new Set(countedRevisions(pods.counted));
-  for (const revision of surplusSidecarRevisions(set, revisions, target.revision, used))
-    decisions.take({ type: "delete revision", revision });
+  const surplus = surplusSidecarRevisions(set, revisions, target.revision, used);
+  decisions.takeAll(surplus.map(deleteRevision));
 }
 
 /** A pod gets at most one action a pass: what its sidecars need goes before what is said of it. */

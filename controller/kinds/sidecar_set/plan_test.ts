@@ -6,7 +6,7 @@ import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { IndexTwin } from "../../../testkit/controller/pod_index_model.ts";
 import { SidecarModel, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
 import { lateStep, makeUnready, settle, takeLate } from "../../../testkit/controller/workload_history.ts";
-import type { Action } from "../../rollout/writes/actions.ts";
+import type { Action, PodPatchAction } from "../../rollout/writes/actions.ts";
 import { matchedNamespaces, usesBudget } from "./classify.ts";
 import { planSidecarSet } from "./plan.ts";
 import { memberOf, rolloutOf } from "./rollout.ts";
@@ -53,6 +53,9 @@ const world = (model: SidecarModel) => ({
   },
   perform: (action: Action, stopAfter?: number) => model.perform(action, stopAfter),
 });
+
+const disrupts = ({ effects }: PodPatchAction) => effects.some(({ type }) => type === "spend budget");
+const isReported = ({ effects }: PodPatchAction) => effects.some(({ type }) => type === "event");
 
 /** How many pods the next plan takes for an update, once the revision exists. */
 function taken(model: SidecarModel): string[] {
@@ -280,8 +283,10 @@ test("history: as many revisions as are allowed, an older one comes back under i
   t.match(planOf(model).actions, [
     {
       type: "patch revision",
-      revision: { name: twelfth },
-      body: { metadata: { labels: { "apps.kruise.io/sidecarset-custom-version": "7" } } },
+      name: twelfth,
+      effects: [
+        { patch: { body: { metadata: { labels: { "apps.kruise.io/sidecarset-custom-version": "7" } } } } },
+      ],
     },
   ]);
 });
@@ -458,13 +463,13 @@ test("random histories: the index agrees with one made from nothing, the budget 
           for (const action of plan.actions) {
             if (action.type !== "patch pod") continue;
             if (bare.has(action.pod.name)) throw new Error(`${action.pod.name} has no sidecars of the set`);
-            if (action.disrupts) reached.updates++;
-            if (action.succeeded) reached.resets++;
+            if (disrupts(action)) reached.updates++;
+            if (isReported(action)) reached.resets++;
             if (action.concern === "refresh") reached.refusals++;
           }
           const rollout = rolloutOf(model.set);
           const begun = plan.actions.filter((action) => {
-            if (action.type !== "patch pod" || !action.disrupts || action.succeeded) return false;
+            if (action.type !== "patch pod" || !disrupts(action) || isReported(action)) return false;
             const isReady = memberOf(action.pod, false, rollout)?.ready === true;
             if (!isReady) free.add(action.pod.uid);
             return isReady;

@@ -12,8 +12,10 @@ import {
 } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
-import type { PodAction } from "../../rollout/writes/pod_actions.ts";
-import { afterChange, type PodChange, podPatch } from "../../rollout/writes/pod_patch.ts";
+import type { Reports } from "../../rollout/writes/action_parts.ts";
+import type { PodPatchAction } from "../../rollout/writes/actions.ts";
+import { patchPod } from "../../rollout/writes/pod_actions.ts";
+import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { isHot, type PairChange, resetPairs, upgradePair } from "./hot_upgrade.ts";
 import { patchedAnnotations } from "./injection/pod_metadata.ts";
 import type { MetadataPatch } from "./injection/sidecars.ts";
@@ -46,7 +48,7 @@ export function updateAction(
   target: UpdateTarget,
   metadata: Readonly<Record<string, string>>,
   now: number,
-): PodAction {
+): PodPatchAction {
   const { pod, working, before } = member;
   const { rollout, revision, setVersion } = target;
   const pairs = rollout.sidecars
@@ -70,11 +72,11 @@ export function updateAction(
     ...stateAnnotation(pod, rollout, Object.keys(images), now),
     [sidecarSetHashAnnotation]: formatInjectedSidecars(entries),
   };
-  return written(pod, { annotations, images }, now);
+  return updatePod(pod, { annotations, images }, now);
 }
 
 /** Puts those containers to rest that have handed over. */
-export function resetAction(member: Member, rollout: SidecarRollout, now: number): PodAction {
+export function resetAction(member: Member, rollout: SidecarRollout, now: number): PodPatchAction {
   const { pod, working, before } = member;
   const pairs = resetPairs(pod, rollout.sidecars, working, before);
   const images = Object.assign({}, ...pairs.map((pair) => pair.images));
@@ -82,28 +84,20 @@ export function resetAction(member: Member, rollout: SidecarRollout, now: number
     ...pairAnnotations(pod, pairs),
     ...stateAnnotation(pod, rollout, Object.keys(images), now),
   };
-  return {
-    ...written(pod, { annotations, images }, now),
+  return updatePod(pod, { annotations, images }, now, {
     succeeded: {
-      type: "Normal",
       reason: "ResetContainerSucceed",
       message: "reset sidecar container image empty successfully",
-      about: pod,
     },
-    failed: {
-      reason: "ResetContainerFailed",
-      message: "reset sidecar container image empty failed",
-      about: pod,
-    },
-  };
+    failed: { reason: "ResetContainerFailed", message: "reset sidecar container image empty failed" },
+    about: pod,
+  });
 }
 
-/** Decided on the pod as it was seen: whoever wrote it meanwhile makes the next plan. */
-function written(pod: Pod, change: PodChange, now: number): PodAction {
-  const steps = [podPatch(pod, change, now, { resourceVersion: pod.resourceVersion })];
+/** Refused when the pod is another than the one that was seen, because then the next plan decides. */
+function updatePod(pod: Pod, change: PodChange, now: number, reports: Reports = {}): PodPatchAction {
   const disrupts = Object.keys(change.images ?? {}).length > 0;
-  const write = { steps, after: afterChange(pod, change, now) };
-  return { type: "patch pod", pod, write, concern: "update", disrupts };
+  return patchPod(pod, change, now, "update", { disrupts, ...reports });
 }
 
 function imageOf(pod: Pod, container: string): string | undefined {

@@ -9,14 +9,14 @@ import type { Labels } from "../../../kube/core/index.ts";
 import type { ControllerRevision } from "../../../kube/index.ts";
 import type { PlanMemory } from "../../rollout/plan_memory.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
-import { createRevision } from "../../rollout/revisions/revision_actions.ts";
+import { createRevision, patchRevision } from "../../rollout/revisions/revision_actions.ts";
 import {
   findRevision,
   HASH_LABEL,
   type RevisionSearch,
   shortHash,
 } from "../../rollout/revisions/revisions.ts";
-import type { Action } from "../../rollout/writes/actions.ts";
+import type { OtherAction } from "../../rollout/writes/actions.ts";
 import { newestOfVersion } from "./injection/version.ts";
 
 const DEFAULT_LIMIT = 10;
@@ -38,7 +38,7 @@ export function planRevision(
   { metadata, spec }: SidecarSet,
   { update, write }: RevisionSearch,
   namespace: string,
-): Action[] {
+): OtherAction[] {
   const { name = "", uid = "", labels, annotations } = metadata;
   const version: Labels = spec.customVersion ? { [customVersionLabel]: spec.customVersion } : {};
   if (write === "create") {
@@ -63,7 +63,7 @@ export function planRevision(
     metadata: { uid: stored.uid, resourceVersion: stored.resourceVersion, labels: version },
     ...(write === "renumber" ? { revision: update.number } : {}),
   };
-  return [{ type: "patch revision", revision: stored, body: changed }];
+  return [patchRevision(stored, changed)];
 }
 
 /**

@@ -3,6 +3,7 @@ import type { PersistentVolumeClaim as ClaimTemplate } from "../../../crds/index
 import { isJsonObject, isQuantity, quantityCompare } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
+import { patchClaim } from "../../rollout/writes/claim_actions.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
 import { claimName, type Member, OWNED_BY_ANNOTATION } from "./strategy.ts";
 import type { Unavailable } from "./unavailable.ts";
@@ -82,23 +83,22 @@ function grow(
   claim: PersistentVolumeClaim,
 ): void {
   const words = `Claim ${claim.name} Pod ${member.pod.name} in StatefulSet ${state.name}`;
-  decisions.take({
-    type: "patch claim",
-    claim,
-    body: {
-      metadata: {
-        uid: claim.uid,
-        resourceVersion: claim.resourceVersion,
-        annotations: { [OWNED_BY_ANNOTATION]: state.name },
-      },
-      spec: { resources: template.spec?.["resources"] ?? {} },
+  const body = {
+    metadata: {
+      uid: claim.uid,
+      resourceVersion: claim.resourceVersion,
+      annotations: { [OWNED_BY_ANNOTATION]: state.name },
     },
-    succeeded: { type: "Normal", reason: "SuccessfulResize", message: `resize ${words} success` },
+    spec: { resources: template.spec?.["resources"] ?? {} },
+  };
+  const action = patchClaim(claim, body, {
+    succeeded: { reason: "SuccessfulResize", message: `resize ${words} success` },
     failed: {
       reason: "FailedResize",
       message: `resize Claim ${claim.name} for Pod ${member.pod.name} in StatefulSet ${state.name} failed error`,
     },
   });
+  decisions.take(action);
 }
 
 function refuse(decisions: Decisions, claim: PersistentVolumeClaim): Growth {

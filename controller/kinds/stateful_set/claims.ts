@@ -8,7 +8,7 @@ import type { OwnerReference } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { claimBody } from "../../rollout/pods/pod_manifest.ts";
-import type { NewClaim } from "../../rollout/writes/actions.ts";
+import { type NewClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
 import { claimName, type Member } from "./strategy.ts";
 
@@ -44,7 +44,6 @@ function newClaim(
     name,
     body: claimBody(template, name, state.namespace, matchLabels ?? {}, owner),
     succeeded: {
-      type: "Normal",
       reason: "SuccessfulCreate",
       message: `create Claim ${name} Pod ${pod} in StatefulSet ${state.name} success`,
     },
@@ -101,7 +100,7 @@ export function planClaimOwners(state: StatefulSetState, decisions: Decisions, m
     const body = {
       metadata: { uid: claim.uid, resourceVersion: claim.resourceVersion, ownerReferences: changes },
     };
-    decisions.take({ type: "patch claim", claim, body });
+    decisions.take(patchClaim(claim, body));
   }
   return wrong.length === 0;
 }

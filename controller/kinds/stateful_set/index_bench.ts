@@ -152,7 +152,7 @@ function tellCreations(what: string, spec: Spec): void {
   printCost(`${replicas} pods ${what}`, EVENTS, () => {
     bench.writes.answer(0, (action) => {
       bench.model.perform(action);
-      const pod = action.type === "create pod" ? bench.model.pods.get(action.name) : undefined;
+      const pod = action.type === "create pod" ? bench.model.pods.get(action.after.name) : undefined;
       if (pod !== undefined) bench.show(pod);
     });
     bench.send();

@@ -61,7 +61,7 @@ function planMembership(state: StatefulSetState, decisions: Decisions): void {
   for (const pod of podsOf(pods, "toAdopt")) {
     const isRelabelled = isTakenAsUpdated(pod, update, observed.revisions);
     const change = { addOwner, ...(isRelabelled ? { labels: { [REVISION_LABEL]: update.name } } : {}) };
-    decisions.take({ ...patchPod(pod, change, now, "refresh"), adopts: true });
+    decisions.take(patchPod(pod, change, now, "refresh", { adopts: true }));
   }
 }
 

@@ -51,7 +51,7 @@ function performChecked(model: Model, action: Action, stopAfter?: number): void 
   const { window, ordered, maxUnavailable } = strategy(model);
   const up = window.filter((ordinal) => isUp(model, ordinal));
   const takesAway = takenOrdinal(action);
-  if (action.type === "create pod") checkCreation(model, action.name);
+  if (action.type === "create pod") checkCreation(model, action.after.name);
   if (action.type === "delete pod") checkDeletion(model, action.pod.name);
   try {
     model.perform(action, stopAfter);

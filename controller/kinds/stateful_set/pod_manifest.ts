@@ -1,18 +1,21 @@
 /** A new pod of a StatefulSet. Spec: statefulset 4.2, 4.5 rule 18, 4.9 rule 32. */
 import type { PodTemplate } from "../../../crds/index.ts";
 import { STATE_LABEL, STATE_TIME, timestamp } from "../../rollout/lifecycle/lifecycle.ts";
-import { acceptedPod, ownerReference, withClaimVolumes } from "../../rollout/pods/pod_manifest.ts";
+import { ownerReference, withClaimVolumes } from "../../rollout/pods/pod_manifest.ts";
 import { type Revision, templateOf } from "../../rollout/revisions/revisions.ts";
-import type { Action, FailureMessage, NewClaim, ObjectEvent } from "../../rollout/writes/actions.ts";
+import type { FailureReport, Reports } from "../../rollout/writes/action_parts.ts";
+import type { PodCreation } from "../../rollout/writes/actions.ts";
+import type { NewClaim } from "../../rollout/writes/claim_actions.ts";
+import { createPod } from "../../rollout/writes/pod_actions.ts";
 import type { StatefulSetState } from "./state.ts";
 import { claimName, POD_INDEX_LABEL, POD_NAME_LABEL, REVISION_LABEL } from "./strategy.ts";
 
-export function createPod(
+export function createStatefulSetPod(
   state: StatefulSetState,
   revision: Revision,
   ordinal: number,
   claims: readonly NewClaim[],
-): Action {
+): PodCreation {
   const { set } = state.observed;
   const template = templateFor(state, revision);
   const name = `${state.name}-${ordinal}`;
@@ -41,14 +44,10 @@ export function createPod(
     ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
     ownerReferences: [ownerReference("StatefulSet", state.name, state.uid)],
   };
-  return {
-    type: "create pod",
-    name,
-    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
-    after: acceptedPod(metadata, spec, state.now),
+  return createPod(metadata, spec, state.now, {
     claims,
     ...podWords(state, "create", name),
-  };
+  });
 }
 
 export function identityLabels(state: StatefulSetState, ordinal: number): Record<string, string> {
@@ -81,11 +80,10 @@ export function podWords(
   state: StatefulSetState,
   verb: "create" | "update" | "delete",
   pod: string,
-): { succeeded: ObjectEvent; failed: FailureMessage } {
+): Reports & { readonly failed: FailureReport } {
   const title = `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`;
   return {
     succeeded: {
-      type: "Normal",
       reason: `Successful${title}`,
       message: `${verb} Pod ${pod} in StatefulSet ${state.name} successful`,
     },

@@ -45,7 +45,10 @@ function world() {
       return [replicas, volumeClaims?.[0]?.compatibleReplicas];
     },
     adopts() {
-      return this.plan().actions.some((action) => action.type === "patch pod" && action.adopts);
+      return this.plan().actions.some(
+        (action) =>
+          action.type === "patch pod" && action.effects.some(({ type }) => type === "confirm object"),
+      );
     },
     index: () => indexes.get(ownerKeyOf(set.metadata)),
   };

@@ -10,7 +10,7 @@ import { gatesOf, type Refresh, refreshPod, stepOf } from "../../rollout/in_plac
 import { afterUpdate, leaveUpdated } from "../../rollout/lifecycle/hooks.ts";
 import { isAllHooked, stateMetadata } from "../../rollout/lifecycle/lifecycle.ts";
 import { PRE_DELETE_KEY, removeNotReadyKey } from "../../rollout/pods/readiness.ts";
-import { patchPod, waitingForHook, waitingInPlace } from "../../rollout/writes/pod_actions.ts";
+import { patchPod, waitingForHook, waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
 import { identityLabels, podWords } from "./pod_manifest.ts";
@@ -44,7 +44,7 @@ function refreshMember(state: StatefulSetState, decisions: Decisions, member: Me
   const step = stepOf(pod, state);
   if (step.kind === "write") {
     // A pod that is changed again in this pass takes along what was not issued yet: see update.ts.
-    decisions.propose({ type: "patch pod", pod, write: step.write, concern: "update" });
+    decisions.propose(writePod(pod, step.write, "update"));
     return;
   }
   if (step.kind === "waiting") {
@@ -105,5 +105,5 @@ function repairIdentity(state: StatefulSetState, decisions: Decisions, member: M
   if (!member.inWindow || hasIdentity(member)) return;
   const change = { labels: identityLabels(state, member.ordinal) };
   const words = podWords(state, "update", member.pod.name);
-  decisions.take({ ...patchPod(member.pod, change, state.now, "update"), ...words });
+  decisions.take(patchPod(member.pod, change, state.now, "update", words));
 }

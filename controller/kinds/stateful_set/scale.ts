@@ -6,9 +6,10 @@ import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
 import { conditionOf } from "../../rollout/pods/pod_state.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { Revision } from "../../rollout/revisions/revisions.ts";
-import { patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
+import { createClaim } from "../../rollout/writes/claim_actions.ts";
+import { deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
-import { createPod, podWords } from "./pod_manifest.ts";
+import { createStatefulSetPod, podWords } from "./pod_manifest.ts";
 import type { StatefulSetState } from "./state.ts";
 import type { Member } from "./strategy.ts";
 
@@ -90,7 +91,7 @@ function planMissing(
   }
   const revision = revisionFor(state, ordinal, creation.outdated);
   if (revision.name !== state.update.name) creation.outdated++;
-  decisions.take(createPod(state, revision, ordinal, claims));
+  decisions.take(createStatefulSetPod(state, revision, ordinal, claims));
 }
 
 /** The API finds out by trying without end; here the set says so in the same words, and once. */
@@ -125,7 +126,7 @@ function revisionFor(state: StatefulSetState, ordinal: number, outdated: number)
 function replaceLostClaims(state: StatefulSetState, decisions: Decisions, member: Member): void {
   if (member.busy) return;
   for (const claim of missingClaims(state, member.ordinal).claims) {
-    decisions.take({ type: "create claim", ...claim });
+    decisions.take(createClaim(state.namespace, claim));
   }
 }
 
@@ -182,12 +183,7 @@ export function planDeletion(state: StatefulSetState, decisions: Decisions, memb
   if (!decisions.isFree(member) || member.terminating) return;
   const hook = state.strategy.lifecycle?.preDelete;
   if (!isHooked(member.pod, hook)) {
-    decisions.take({
-      type: "delete pod",
-      pod: member.pod,
-      claims: [],
-      ...podWords(state, "delete", member.pod.name),
-    });
+    decisions.take(deletePod(member.pod, podWords(state, "delete", member.pod.name)));
     return;
   }
   decisions.wait(waitingForHook(member.pod, "preDelete"));

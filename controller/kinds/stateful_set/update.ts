@@ -10,6 +10,7 @@ import { beforeUpdate } from "../../rollout/lifecycle/hooks.ts";
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { budgetText } from "../../rollout/order/budget_text.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
+import { writePod } from "../../rollout/writes/pod_actions.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
@@ -148,13 +149,8 @@ function updateInPlace(
     lifecycle: STATE_LABEL in pod.labels,
   };
   const write = startInPlace(pod, withUnissued(pod, change), target, state.options, state.now);
-  decisions.take({
-    type: "patch pod",
-    pod,
-    write,
-    concern: "update",
+  const action = writePod(pod, write, "update", {
     succeeded: {
-      type: "Normal",
       reason: "SuccessfulUpdatePodInPlace",
       message: `successfully update pod ${pod.name} in-place(revision ${update.name})`,
     },
@@ -164,4 +160,5 @@ function updateInPlace(
       condition: "StatefulPodControl failed to update Pod error",
     },
   });
+  decisions.take(action);
 }

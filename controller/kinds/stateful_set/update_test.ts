@@ -24,7 +24,7 @@ function pass(model: Model): string[] {
   const done: string[] = [];
   for (const action of actions) {
     model.perform(action);
-    if (action.type === "create pod") done.push(`create ${action.name}`);
+    if (action.type === "create pod") done.push(`create ${action.after.name}`);
     if (action.type === "delete pod") done.push(`delete ${action.pod.name}`);
     if (action.type === "patch pod" && action.concern === "update") done.push(`update ${action.pod.name}`);
   }

@@ -11,7 +11,7 @@ import { goJson, isJsonObject, type JsonObject } from "../../../kube/core/index.
 import type { Pod } from "../../../kube/index.ts";
 import { objectAt } from "../../native/json_fields.ts";
 import { earliest } from "../../plan/earliest.ts";
-import type { ObjectEvent } from "../../rollout/writes/actions.ts";
+import type { ObjectEvent } from "../../plan/effects.ts";
 import { deletionCostAnnotation, deletionCosts } from "./costs.ts";
 import { matchOf } from "./inject.ts";
 import {

@@ -1,10 +1,13 @@
 /** Image pull jobs ahead of an in-place update. Spec: cloneset 4.9, statefulset 4.12. */
 import { apiVersionOf, imagePullJob, type PodTemplate } from "../../../crds/index.ts";
 import type { IntOrString, LabelSelector } from "../../../kube/core/index.ts";
+import type { ObjectBody } from "../../plan/effects.ts";
 import { type ChangeOptions, inPlaceChange } from "../in_place/change.ts";
 import { ownerReference } from "../pods/pod_manifest.ts";
+import { patchRevision } from "../revisions/revision_actions.ts";
 import { HASH_LABEL, type Revision, sameRevision, shortHash, templateOf } from "../revisions/revisions.ts";
-import type { Action } from "../writes/actions.ts";
+import { eventEffect, otherAction, type Reports, targetOf, withError } from "../writes/action_parts.ts";
+import type { OtherAction } from "../writes/actions.ts";
 
 const REVISION_LABEL = "controller-revision-hash";
 export const CREATED = "apps.kruise.io/pre-predownload-created";
@@ -46,10 +49,10 @@ interface PreDownload extends Omit<PullJobs, "hashLabel"> {
   change: ChangeOptions;
 }
 
-export function planPullJobs(input: PreDownload): Action[] {
-  const { update, current, jobs } = input;
+export function planPullJobs(input: PreDownload): OtherAction[] {
+  const { update, current, jobs, owner } = input;
   if (sameRevision(update.name, current.name)) {
-    return jobs.map(({ name, uid }) => ({ type: "delete object", resource: "imagepulljobs", name, uid }));
+    return jobs.map((job) => deletePullJob(owner.namespace, job));
   }
   const stored = update.stored;
   if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return [];
@@ -89,16 +92,12 @@ function changedImages({
 }
 
 /** The decision is kept on the revision and never taken again for it. */
-export function mark({ stored: revision }: Revision, label: string): Action {
+export function mark({ stored: revision }: Revision, label: string): OtherAction {
   if (revision === undefined) throw new Error("a pre-download decision needs a stored revision");
-  return {
-    type: "patch revision",
-    revision,
-    body: { metadata: { uid: revision.uid, labels: { [label]: "true" } } },
-  };
+  return patchRevision(revision, { metadata: { uid: revision.uid, labels: { [label]: "true" } } });
 }
 
-export function pullJob(input: PullJobs, container: string, image: string): Action {
+export function pullJob(input: PullJobs, container: string, image: string): OtherAction {
   const { owner, template, selector, update } = input;
   const name = pullJobName(update, container);
   const hash = shortHash(update.name);
@@ -130,18 +129,43 @@ export function pullJob(input: PullJobs, container: string, image: string): Acti
       },
     },
   };
-  return {
-    type: "create object",
-    resource: "imagepulljobs",
-    name,
-    body,
+  return createPullJob(owner.namespace, name, body, {
     succeeded: {
-      type: "Normal",
       reason: "CreatedImagePullJob",
       message: `created ImagePullJob ${name} for image: ${image}`,
     },
     failed: { reason: "FailedCreateImagePullJob", message: `failed to create ImagePullJob ${name}` },
-  };
+  });
+}
+
+export function createPullJob(
+  namespace: string,
+  name: string,
+  body: ObjectBody,
+  { succeeded, failed }: Reports = {},
+): OtherAction {
+  const action = otherAction("create object", {
+    ...targetOf("imagepulljobs", { namespace, name }),
+    type: "create",
+    body,
+    existing: "unread",
+    // The API has this one as a Normal event; alerts that count on it keep working.
+    failed: failed && eventEffect("Normal", withError(failed)),
+  });
+  // Recorded also when the object was there already.
+  const events = succeeded === undefined ? [] : [eventEffect("Normal", succeeded)];
+  return { ...action, effects: [...action.effects, ...events] };
+}
+
+export function deletePullJob(
+  namespace: string,
+  { name, uid }: { readonly name: string; readonly uid: string },
+): OtherAction {
+  return otherAction("delete object", {
+    ...targetOf("imagepulljobs", { namespace, name }),
+    type: "delete",
+    uid,
+  });
 }
 
 function pullSecrets(template: PodTemplate): { pullSecrets?: string[] } {

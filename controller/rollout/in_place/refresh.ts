@@ -6,9 +6,9 @@ import { KRUISE_READY } from "../pods/pod_state.ts";
 import type { PodView } from "../pods/pod_view.ts";
 import { needsKruiseReady } from "../pods/readiness.ts";
 import { sameRevision } from "../revisions/revisions.ts";
-import type { Action, Waiting } from "../writes/actions.ts";
-import { type PodAction, patchPod, waitingInPlace } from "../writes/pod_actions.ts";
-import { afterChange, type ConditionChange, type PodChange, podPatch } from "../writes/pod_patch.ts";
+import type { Action, PodPatchAction, Waiting } from "../writes/actions.ts";
+import { patchPod, waitingInPlace, writePod } from "../writes/pod_actions.ts";
+import { type ConditionChange, type PodChange, podWrite } from "../writes/pod_patch.ts";
 import { brokenStateEvents } from "./broken_state.ts";
 import { graceState, inPlaceState } from "./state.ts";
 import { type InPlaceOptions, type InPlaceStep, refreshInPlace } from "./update.ts";
@@ -107,9 +107,8 @@ export function gatesOf(pod: Pod, step: InPlaceStep): ConditionChange[] {
  * A pod that was never updated gets its gates whatever its status says, so only the UID is a precondition; what
  * `dependsOnSeen` is refused when the pod has changed.
  */
-export function refreshPod(pod: Pod, change: PodChange, now: number, dependsOnSeen: boolean): PodAction {
+export function refreshPod(pod: Pod, change: PodChange, now: number, dependsOnSeen: boolean): PodPatchAction {
   if (dependsOnSeen || inPlaceState(pod).value !== undefined) return patchPod(pod, change, now, "refresh");
   const how = (change.conditions ?? []).length > 0 ? { subresource: "status" as const } : {};
-  const write = { steps: [podPatch(pod, change, now, how)], after: afterChange(pod, change, now) };
-  return { type: "patch pod", pod, write, concern: "refresh" };
+  return writePod(pod, podWrite(pod, change, now, how), "refresh");
 }

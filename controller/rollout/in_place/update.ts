@@ -8,7 +8,14 @@ import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
 import { stateMetadata, timestamp } from "../lifecycle/lifecycle.ts";
 import { hasGate, IN_PLACE_READY } from "../pods/pod_state.ts";
 import { gateOff, gateOn, needsGateOn } from "../pods/readiness.ts";
-import { afterChange, type PodChange, type PodPatch, podPatch } from "../writes/pod_patch.ts";
+import {
+  afterChange,
+  type PodChange,
+  type PodPatch,
+  type PodWrite,
+  podPatch,
+  podWrite,
+} from "../writes/pod_patch.ts";
 import { containersOf, nextBatch, type Pending } from "./batches.ts";
 import type { InPlaceChange } from "./change.ts";
 import { awaited, type CompletionOptions, supersededImages } from "./completion.ts";
@@ -36,14 +43,6 @@ export interface InPlaceOptions extends CompletionOptions {
 
 /** Since an update began, milliseconds: see refreshAwaited. */
 const SUPERSEDED_MS = 60_000;
-
-/** Requests to send one after another, and the pod as it is after the last. */
-export interface PodWrite {
-  readonly steps: readonly PodPatch[];
-  readonly after: Pod;
-  /** Begins an update: what brings pods back goes before it. */
-  readonly begins?: true;
-}
 
 export interface Target {
   /** Text of the state annotation's `revision`. */
@@ -288,8 +287,7 @@ function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: num
   if (leftMs > 0) return { ...waiting, requeueAfterMs: leftMs };
   const { supersededImages: _, ...rest } = state;
   const change: PodChange = { annotations: { [STATE_ANNOTATION]: stateText(rest) } };
-  const steps = [podPatch(pod, change, now, { resourceVersion: pod.resourceVersion })];
-  const write = { steps, after: afterChange(pod, change, now) };
+  const write = podWrite(pod, change, now, { resourceVersion: pod.resourceVersion });
   return { kind: "write", why: "superseded images forgotten", write };
 }
 
@@ -307,8 +305,8 @@ function refreshGrace(
   const state = inPlaceState(pod).value;
   if (!matchesRevision(grace.revision) || state === undefined) {
     const drop: PodChange = { annotations: removal };
-    const steps = [podPatch(pod, drop, now, { resourceVersion: pod.resourceVersion })];
-    return { kind: "write", why: "grace dropped", write: { steps, after: afterChange(pod, drop, now) } };
+    const write = podWrite(pod, drop, now, { resourceVersion: pod.resourceVersion });
+    return { kind: "write", why: "grace dropped", write };
   }
   const since = Date.parse(state.updateTimestamp);
   const leftMs = (Number.isNaN(since) ? 0 : since) + grace.graceSeconds * 1000 - now;

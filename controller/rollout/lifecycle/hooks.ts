@@ -2,9 +2,9 @@
 import type { Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../decisions.ts";
 import { addNotReadyKey, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../pods/readiness.ts";
-import type { Waiting } from "../writes/actions.ts";
-import { type PodAction, patchPod, waitingForHook } from "../writes/pod_actions.ts";
-import { afterChange, type PodChange, podPatch } from "../writes/pod_patch.ts";
+import type { PodPatchAction, Waiting } from "../writes/actions.ts";
+import { patchPod, waitingForHook, writePod } from "../writes/pod_actions.ts";
+import { afterChange, type PodChange, podPatch, podWrite } from "../writes/pod_patch.ts";
 import { type Hook, isAllHooked, isHooked, type LifecycleState, stateMetadata } from "./lifecycle.ts";
 
 /** Hands the pod to whoever hooks its deletion. */
@@ -18,7 +18,7 @@ export function beforeUpdate(
   { pod, state }: { readonly pod: Pod; readonly state: LifecycleState },
   hook: Hook | undefined,
   now: number,
-): { action: PodAction } | { waiting: Waiting } | undefined {
+): { action: PodPatchAction } | { waiting: Waiting } | undefined {
   if (hook === undefined) return undefined;
   if (state === "PreparingUpdate" && isHooked(pod, hook))
     return { waiting: waitingForHook(pod, "inPlaceUpdate") };
@@ -28,7 +28,7 @@ export function beforeUpdate(
   return isFresh && isHooked(pod, hook) ? { action: preparingUpdate(pod, hook, false, now) } : undefined;
 }
 
-function preparingUpdate(pod: Pod, hook: Hook, withMarks: boolean, now: number): PodAction {
+function preparingUpdate(pod: Pod, hook: Hook, withMarks: boolean, now: number): PodPatchAction {
   const { labels, annotations } = stateMetadata("PreparingUpdate", now);
   const marks: PodChange = {
     labels: { ...(withMarks ? hook.labelsHandler : {}), ...labels },
@@ -38,9 +38,10 @@ function preparingUpdate(pod: Pod, hook: Hook, withMarks: boolean, now: number):
   const conditions = hook.markPodNotReady ? addNotReadyKey(pod, PRE_UPDATE_KEY) : [];
   if (conditions.length === 0) return patchPod(pod, marks, now, "update");
   // Finalizers do not go through the status subresource: not ready first, then the marks.
-  const off = patchPod(pod, { conditions }, now, "update");
-  const steps = [...off.write.steps, podPatch(pod, marks, now)];
-  return { ...off, write: { steps, after: afterChange(off.write.after, marks, now) } };
+  const { resourceVersion } = pod;
+  const off = podWrite(pod, { conditions }, now, { subresource: "status", resourceVersion });
+  const steps = [...off.steps, podPatch(pod, marks, now)];
+  return writePod(pod, { steps, after: afterChange(off.after, marks, now) }, "update");
 }
 
 /** The update is complete. Without a hook the state `Updated` would last no longer than the next request. */

@@ -1,21 +1,38 @@
-/** Writes of ControllerRevisions, as actions. Pure. */
+/** Actions on ControllerRevisions. Pure. */
 import type { ObjectMeta, OwnerReference } from "../../../kube/core/index.ts";
 import type { ControllerRevision } from "../../../kube/index.ts";
-import type { RevisionAction } from "../writes/actions.ts";
+import { otherAction, targetOf } from "../writes/action_parts.ts";
+import type { OtherAction } from "../writes/actions.ts";
 import type { Revision, RevisionSearch } from "./revisions.ts";
 
 /** The data is no part of the body, because it goes out byte for byte. */
 export function createRevision(
   { name, number, data }: Pick<Revision, "name" | "number" | "data">,
-  metadata: Pick<ObjectMeta, "namespace" | "labels" | "annotations" | "ownerReferences">,
-): RevisionAction {
+  metadata: Pick<ObjectMeta, "labels" | "annotations" | "ownerReferences"> & { readonly namespace: string },
+): OtherAction {
   const body = {
     apiVersion: "apps/v1",
     kind: "ControllerRevision",
     metadata: { name, ...metadata },
     revision: number,
   };
-  return { type: "create revision", name, body, data };
+  const target = targetOf("revisions", { namespace: metadata.namespace, name });
+  const creation = { ...target, type: "create", body, texts: { data }, existing: "any" } as const;
+  return otherAction("create revision", creation, { blocks: true });
+}
+
+/** By a merge patch. */
+export function patchRevision(revision: ControllerRevision, body: object): OtherAction {
+  const patch = { type: "merge", body } as const;
+  const write = { ...targetOf("revisions", revision), type: "patch", patch } as const;
+  return otherAction("patch revision", write, { blocks: true });
+}
+
+export function deleteRevision(revision: ControllerRevision): OtherAction {
+  const { uid, resourceVersion } = revision;
+  const target = targetOf("revisions", revision);
+  const deletion = { ...target, type: "delete", uid, resourceVersion, whenRaced: "retry" } as const;
+  return otherAction("delete revision", deletion, { blocks: true });
 }
 
 /**
@@ -27,8 +44,8 @@ export function maintainRevisions(
   { update, write }: Pick<RevisionSearch, "update" | "write">,
   owner: OwnerReference,
   annotations?: ObjectMeta["annotations"],
-): RevisionAction[] {
-  return revisions.flatMap((revision): RevisionAction[] => {
+): OtherAction[] {
+  return revisions.flatMap((revision): OtherAction[] => {
     const renumber = write === "renumber" && revision === update.stored;
     const orphaned = !revision.owners.some(({ controller }) => controller);
     if (!renumber && !orphaned) return [];
@@ -40,6 +57,6 @@ export function maintainRevisions(
       ...(orphaned ? { ownerReferences: [...owners, owner] } : {}),
     };
     const body = renumber ? { metadata, revision: update.number } : { metadata };
-    return [{ type: "patch revision", revision, body }];
+    return [patchRevision(revision, body)];
   });
 }

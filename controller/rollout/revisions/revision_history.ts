@@ -1,6 +1,7 @@
 /** Which former revisions of a workload go. Spec: inplace-update rule 13. */
 import type { ControllerRevision } from "../../../kube/index.ts";
-import type { Action } from "../writes/actions.ts";
+import type { OtherAction } from "../writes/actions.ts";
+import { deleteRevision } from "./revision_actions.ts";
 import { countedRevisions } from "./revision_counts.ts";
 import { type Revision, shortHash, surplusRevisions } from "./revisions.ts";
 
@@ -16,11 +17,11 @@ interface History {
 }
 
 /** Those that neither the status nor a pod names, beyond the limit of the workload. */
-export function planHistory({ observed, update, current, pods }: History): Action[] {
+export function planHistory({ observed, update, current, pods }: History): OtherAction[] {
   const limit = observed.set.spec.revisionHistoryLimit ?? 10;
   if (observed.revisions.length <= limit) return [];
   const live = new Set([shortHash(update.name), shortHash(current.name)]);
   for (const label of countedRevisions(pods.counted)) live.add(shortHash(label));
   const surplus = surplusRevisions(observed.revisions, live, limit);
-  return surplus.map((revision) => ({ type: "delete revision", revision }));
+  return surplus.map(deleteRevision);
 }

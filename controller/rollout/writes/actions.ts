@@ -1,100 +1,91 @@
-/** What a plan decides, as data. Its effects: rollout_write.ts. */
-import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
-import type { ObjectBody } from "../../plan/effects.ts";
-import type { PodWrite } from "../in_place/update.ts";
-
-export interface ObjectEvent {
-  type: "Normal" | "Warning";
-  reason: string;
-  message: string;
-  /** Default: the object of the plan. */
-  about?: Pod | undefined;
-}
+/**
+ * What the plan of a rollout decides, as data. An action is what one decision writes: ordinary effects in their order, and how it
+ * goes together with other actions of the rollout. Functions build them (pod_actions.ts, claim_actions.ts, workload_actions.ts,
+ * ../revisions/revision_actions.ts, ../images/pre_download.ts), and runtime/executor/perform.ts carries them out.
+ */
+import type { Pod } from "../../../kube/index.ts";
+import type { EventEffect, ObjectEffect, SpendBudgetEffect, WriteEffect } from "../../plan/effects.ts";
 
 /** Which part of the status tells of a failure of the action. */
 export type Concern = "scale" | "update" | "refresh";
 
-/** Reason and text of the Warning event on failure; the error is appended. */
-export interface FailureMessage {
-  reason: string;
-  message: string;
-  /** What the workload's status tells of it, in place of the message; the error is appended. */
-  condition?: string;
-  /** Default: the object of the plan. */
-  about?: Pod;
+/** Parts of the status that say what keeps a workload from being scaled or updated. */
+export type FailingPart = Exclude<Concern, "refresh">;
+
+/** What happens when the server refuses an effect. */
+export interface Refusal {
+  readonly failed?: EventEffect | undefined;
+  /**
+   * What the status says when the server refused it, until an action of the same concern succeeds; `{error}` is what the
+   * server said.
+   */
+  readonly condition?: { readonly part: FailingPart; readonly message: string };
 }
 
-export interface NewClaim {
-  name: string;
-  body: ObjectBody;
-  succeeded?: ObjectEvent;
-  failed?: FailureMessage;
+export type RolloutEffect = (WriteEffect | ObjectEffect | SpendBudgetEffect | EventEffect) &
+  Pick<Refusal, "condition">;
+
+interface AnyAction {
+  /** Actions of one id exclude each other, and share a backoff. */
+  readonly id: string;
+  /** Carried out in order, each answered before the next; the first failure drops the rest. */
+  readonly effects: readonly RolloutEffect[];
+  /** With a share of the client's window that is not that of the workload's other writes. */
+  readonly flow?: "creations";
 }
 
-export type Action =
-  | {
-      type: "create pod";
-      name: string;
-      body: ObjectBody;
-      /** The pod as it will be seen right after its creation. */
-      after: Pod;
-      /** Claims to create before it; existing ones are skipped. */
-      claims: readonly NewClaim[];
-      succeeded?: ObjectEvent;
-      failed?: FailureMessage;
-    }
-  | {
-      type: "patch pod";
-      pod: Pod;
-      write: PodWrite;
-      concern: Concern;
-      succeeded?: ObjectEvent;
-      failed?: FailureMessage;
-      /** Makes an available pod unavailable: its budget, if it has one, is asked before. */
-      disrupts?: boolean;
-      /** Makes the workload the pod's controller: only if the server says that it still exists. */
-      adopts?: boolean;
-    }
-  | {
-      type: "delete pod";
-      pod: Pod;
-      /** Claims that go with it. */
-      claims: readonly PersistentVolumeClaim[];
-      succeeded?: ObjectEvent;
-      failed?: FailureMessage;
-    }
-  | ({ type: "create claim" } & NewClaim)
-  | {
-      type: "patch claim";
-      claim: PersistentVolumeClaim;
-      body: object;
-      succeeded?: ObjectEvent;
-      failed?: FailureMessage;
-    }
-  | { type: "delete claim"; claim: PersistentVolumeClaim }
-  | { type: "create revision"; name: string; body: ObjectBody; data: string }
-  | { type: "patch revision"; revision: ControllerRevision; body: object }
-  | { type: "delete revision"; revision: ControllerRevision }
-  /** Merge patch of the workload's own spec. */
-  | { type: "patch workload"; body: ObjectBody }
-  /** The workload is over and has outlived its time. */
-  | { type: "delete workload" }
-  /** Custom objects that workloads make: only image pull jobs so far. */
-  | {
-      type: "create object";
-      resource: "imagepulljobs";
-      name: string;
-      body: ObjectBody;
-      succeeded?: ObjectEvent;
-      failed?: FailureMessage;
-    }
-  | { type: "delete object"; resource: "imagepulljobs"; name: string; uid: string }
-  | { type: "event"; event: ObjectEvent };
+/** Plans see its pod as it is `after` the action until that is answered. */
+interface AnyPodAction extends AnyAction {
+  readonly concern: Concern;
+  readonly after: Pod;
+}
 
-export type RevisionAction = Extract<
-  Action,
-  { type: "create revision" | "patch revision" | "delete revision" }
->;
+/** Some creations must succeed before many are sent. */
+export interface PodCreation extends AnyPodAction {
+  readonly type: "create pod";
+  readonly lane: "create";
+}
+
+export interface PodPatchAction extends AnyPodAction {
+  readonly type: "patch pod";
+  /**
+   * `begin`: takes a pod out of service that may be in it; those of `finish` bring pods back, and are sent first. No lane
+   * waits for the answers of another one.
+   */
+  readonly lane: "begin" | "finish";
+  /** As it was when the patch was decided. */
+  readonly pod: Pod;
+  /** Begins an update of what runs in it. */
+  readonly begins: boolean;
+  /** The pod is in service, and comes back after this: how many are out at a time is bounded by how fast they come back. */
+  readonly leaves: boolean;
+}
+
+export interface PodDeletion extends AnyPodAction {
+  readonly type: "delete pod";
+  readonly lane: "begin";
+  readonly pod: Pod;
+}
+
+export type PodAction = PodCreation | PodPatchAction | PodDeletion;
+
+/** A write of something else than a pod: sent at once. */
+export interface OtherAction extends AnyAction {
+  readonly type:
+    | `${"create" | "patch" | "delete"} ${"claim" | "revision"}`
+    /** Custom objects that workloads make: only image pull jobs so far. */
+    | "create object"
+    | "delete object"
+    | "patch workload"
+    | "delete workload";
+  readonly lane: "at once";
+  /** Of the object. */
+  readonly name: string;
+  /** The rest of the plan waits for it. */
+  readonly blocks?: true;
+}
+
+export type Action = PodAction | OtherAction | EventEffect;
 
 /** A reason why a rollout does not go on, for people and for `refit why`. */
 export interface Waiting {

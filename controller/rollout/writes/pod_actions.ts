@@ -1,19 +1,154 @@
-/** Actions on one pod as every kind makes them. */
-import type { Pod } from "../../../kube/index.ts";
+/** Actions on one pod as every kind makes them, and what pods wait for. Pure. */
+import type { PodTemplate } from "../../../crds/index.ts";
+import type { ObjectMeta } from "../../../kube/core/index.ts";
+import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
 import type { InPlaceStep } from "../in_place/update.ts";
-import type { Action, Concern, Waiting } from "./actions.ts";
-import { afterChange, type PodChange, podPatch } from "./pod_patch.ts";
+import { acceptedPod } from "../pods/pod_manifest.ts";
+import { isReady } from "../pods/pod_state.ts";
+import { failureOf, type Reports, successOf, targetOf } from "./action_parts.ts";
+import type {
+  Concern,
+  PodCreation,
+  PodDeletion,
+  PodPatchAction,
+  Refusal,
+  RolloutEffect,
+  Waiting,
+} from "./actions.ts";
+import { claimCreation, claimDeletion, type NewClaim } from "./claim_actions.ts";
+import { type PodChange, type PodWrite, podWrite } from "./pod_patch.ts";
 
-export type PodAction = Extract<Action, { type: "patch pod" }>;
+/** Creations share one backoff: what refuses one pod refuses the next. */
+export const CREATION = "create pods";
+
+/** `claims`: created before it; existing ones are skipped. */
+export function createPod(
+  metadata: ObjectMeta & { namespace: string; name: string },
+  spec: PodTemplate["spec"],
+  now: number,
+  { claims = [], ...reports }: Reports & { readonly claims?: readonly NewClaim[] } = {},
+): PodCreation {
+  const { namespace, name } = metadata;
+  const pod = JSON.stringify({ namespace, name });
+  const creation: RolloutEffect = {
+    ...targetOf("pods", metadata),
+    type: "create",
+    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
+    // The name is of our choice: what exists under it after a lost answer is ours or is not.
+    existing: "own if lost",
+    whenRaced: "report",
+    succeeded: successOf(reports),
+    failed: failureOf(reports, {
+      reason: "FailedCreate",
+      message: `failed to create pod: {error}, pod: ${pod}`,
+    }),
+    condition: { part: "scale", message: `${reports.failed?.condition ?? "failed to create pod"}: {error}` },
+  };
+  return {
+    type: "create pod",
+    id: CREATION,
+    lane: "create",
+    concern: "scale",
+    after: acceptedPod(metadata, spec, now),
+    effects: [...claims.map((claim) => claimCreation(namespace, claim)), creation],
+    flow: "creations",
+  };
+}
+
+interface PodWriteSettings extends Reports {
+  /** Makes an available pod unavailable: its budget, if it has one, is asked before. */
+  readonly disrupts?: boolean;
+  /** Makes the workload the pod's controller: only if the server says that it still exists. */
+  readonly adopts?: boolean;
+}
+
+/** The requests of the write, one after another. */
+export function writePod(
+  pod: Pod,
+  { steps, after, begins }: PodWrite,
+  concern: Concern,
+  { disrupts = false, adopts = false, ...reports }: PodWriteSettings = {},
+): PodPatchAction {
+  const takesOut = disrupts || begins === true;
+  const refusal = refusalOfWrite(pod, concern, reports);
+  const effects: RolloutEffect[] = [];
+  if (adopts) effects.push({ type: "confirm object", priority: "high", ...refusal });
+  if (disrupts) effects.push({ type: "spend budget", pod, ...refusal });
+  for (const [index, { subresource, body }] of steps.entries()) {
+    effects.push({
+      ...targetOf("pods", pod),
+      type: "patch",
+      patch: { type: "strategic", body },
+      ...(subresource && { subresource }),
+      // What was begun is finished first: from its first request on the pod may be out of service.
+      priority: index > 0 || !takesOut ? "urgent" : "high",
+      ...refusal,
+    });
+  }
+  const succeeded = successOf(reports);
+  if (succeeded !== undefined) effects.push(succeeded);
+  return {
+    type: "patch pod",
+    id: `pod/${pod.uid}`,
+    lane: takesOut ? "begin" : "finish",
+    concern,
+    pod,
+    after,
+    begins: begins === true,
+    leaves: takesOut && isReady(pod),
+    effects,
+  };
+}
+
+function refusalOfWrite({ name }: Pod, concern: Concern, reports: Reports): Refusal {
+  const message = `failed to patch pod ${name}: {error}`;
+  const failed = failureOf(reports, { reason: "FailedUpdate", message });
+  if (concern === "refresh") return { failed };
+  const condition = reports.failed?.condition;
+  const text = condition === undefined ? failed.event.message : `${condition}: {error}`;
+  return { failed, condition: { part: concern, message: text } };
+}
 
 /** One request that moves labels, annotations and conditions together: the status subresource takes all three. */
-export function patchPod(pod: Pod, change: PodChange, now: number, concern: Concern): PodAction {
-  const status = (change.conditions ?? []).length > 0;
-  const step = podPatch(pod, change, now, {
-    ...(status ? { subresource: "status" as const } : {}),
-    resourceVersion: pod.resourceVersion,
-  });
-  return { type: "patch pod", pod, write: { steps: [step], after: afterChange(pod, change, now) }, concern };
+export function patchPod(
+  pod: Pod,
+  change: PodChange,
+  now: number,
+  concern: Concern,
+  settings?: PodWriteSettings,
+): PodPatchAction {
+  const { resourceVersion } = pod;
+  const isOfStatus = (change.conditions ?? []).length > 0;
+  const how = isOfStatus ? { subresource: "status" as const, resourceVersion } : { resourceVersion };
+  return writePod(pod, podWrite(pod, change, now, how), concern, settings);
+}
+
+/** `claims`: deleted after it. */
+export function deletePod(
+  pod: Pod,
+  { claims = [], ...reports }: Reports & { readonly claims?: readonly PersistentVolumeClaim[] } = {},
+): PodDeletion {
+  const message = `failed to delete pod ${pod.name}: {error}`;
+  const failed = failureOf(reports, { reason: "FailedDelete", message });
+  // The status tells of it only where the kind has no words for it.
+  const refusal: Refusal =
+    reports.failed === undefined ? { failed, condition: { part: "scale", message } } : { failed };
+  const deletion: RolloutEffect = {
+    ...targetOf("pods", pod),
+    type: "delete",
+    uid: pod.uid,
+    succeeded: successOf(reports),
+    ...refusal,
+  };
+  return {
+    type: "delete pod",
+    id: `pod/${pod.uid}`,
+    lane: "begin",
+    concern: "scale",
+    pod,
+    after: { ...pod, deletionAt: pod.deletionAt ?? 0 },
+    effects: [deletion, ...claims.map((claim) => claimDeletion(claim, refusal))],
+  };
 }
 
 /** A pod waits for its node, or for time, before its update in place goes on. */

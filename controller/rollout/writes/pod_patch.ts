@@ -30,6 +30,14 @@ export interface PodPatch {
   readonly body: object;
 }
 
+/** Requests to send one after another, and the pod as it is after the last. */
+export interface PodWrite {
+  readonly steps: readonly PodPatch[];
+  readonly after: Pod;
+  /** Begins an update: what brings pods back goes before it. */
+  readonly begins?: true;
+}
+
 /**
  * The body of a strategic merge patch. The UID is always a precondition, so that a pod of the same name
  * made later is never touched; `resourceVersion` is one where the decision depends on what was seen.
@@ -91,6 +99,16 @@ function conditionPatch(pod: Pod, change: ConditionChange, now: number): object 
     message: change.message ?? (before?.message ? null : undefined),
     ...(moved ? { lastTransitionTime: timestamp(now) } : {}),
   };
+}
+
+/** The change in one request. */
+export function podWrite(
+  pod: Pod,
+  change: PodChange,
+  now: number,
+  options: Parameters<typeof podPatch>[3] = {},
+): PodWrite {
+  return { steps: [podPatch(pod, change, now, options)], after: afterChange(pod, change, now) };
 }
 
 /** The pod as it will be once the change is written: plans of the meantime build on it. */

@@ -11,7 +11,7 @@
  * What came after the effect is dropped. An effect may say that it is as good as done after a race, or that a race is a refusal
  * (`whenRaced`, `existing`).
  *
- * The writes of a rollout are in lanes (rollout/writes/rollout_write.ts):
+ * The writes of a rollout are in lanes (rollout/writes/actions.ts):
  *
  * | lane | its writes are sent | the backoff of a failed one holds |
  * |---|---|---|

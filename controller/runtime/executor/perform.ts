@@ -7,17 +7,18 @@ import type { WriteOutcome } from "../../plan/effects.ts";
 import { type OwnerKey, ownerKeyOf } from "../../plan/owners.ts";
 import { Departures } from "../../rollout/order/departures.ts";
 import type { OwnedPods } from "../../rollout/pods/owned_pods.ts";
-import type { Action } from "../../rollout/writes/actions.ts";
+import type {
+  Action,
+  FailingPart,
+  OtherAction,
+  PodAction,
+  PodCreation,
+  PodDeletion,
+  PodPatchAction,
+  RolloutEffect,
+} from "../../rollout/writes/actions.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
-import {
-  CREATION,
-  eventEffect,
-  type FailingPart,
-  type OtherWrite,
-  type PodWrite,
-  type RolloutEffect,
-  rolloutWriteOf,
-} from "../../rollout/writes/rollout_write.ts";
+import { CREATION } from "../../rollout/writes/pod_actions.ts";
 import type { KindDeps } from "../kind.ts";
 import type { StatusObject } from "../reconciler.ts";
 import { Backoff } from "./backoff.ts";
@@ -77,15 +78,15 @@ interface InFlight<T> {
   readonly backoff: Backoff;
 }
 
-/** Writes that wait, from `turn` on, and how many are under way. */
+/** Actions that wait, from `turn` on, and how many are under way. */
 interface Line {
-  writes: QueuedWrite[];
+  queued: QueuedAction[];
   turn: number;
   underWay: number;
 }
 
-interface QueuedWrite {
-  readonly write: PodWrite;
+interface QueuedAction {
+  readonly action: PodPatchAction | PodDeletion;
   /** Monotonic milliseconds. */
   readonly queuedAt: number;
 }
@@ -164,48 +165,49 @@ export class Performer<T extends StatusObject = StatusObject> {
     if (actions.length === 0 && !this.#owners.has(ownerKeyOf(owner))) return;
     const flight = this.#flight(owner, object);
     this.#advance(flight, flight.beginning);
-    const creations: PodWrite[] = [];
+    const creations: PodCreation[] = [];
     for (const action of actions) {
       if (action.type === "event") {
-        this.#run(owner, () => this.#carryOut(flight, eventEffect(action.event)));
+        this.#run(owner, () => this.#carryOut(flight, action));
         continue;
       }
-      const write = rolloutWriteOf(owner.namespace, action);
-      if (flight.others.has(write.id) || this.#held(flight, write.id)) continue;
-      if (write.lane === "at once") this.#start(flight, write);
-      else if (write.lane === "create") creations.push(write);
-      else this.#queue(flight, write);
+      if (flight.others.has(action.id) || this.#held(flight, action.id)) continue;
+      if (action.lane === "at once") this.#start(flight, action);
+      else if (action.lane === "create") creations.push(action);
+      else this.#queue(flight, action);
     }
     if (creations.length === 0) return;
-    for (const { slot, after } of creations) flight.pods.set(slot, after);
+    for (const { after } of creations) flight.pods.set(after.uid, after);
     this.#run(owner, async () => this.#finish(flight, CREATION, await this.#create(flight, creations)));
   }
 
-  #start(flight: InFlight<T>, write: OtherWrite): void {
+  #start(flight: InFlight<T>, action: OtherAction): void {
     const { owner, others } = flight;
-    others.add(write.id);
+    const { id, blocks } = action;
+    others.add(id);
     this.#run(owner, async () => {
-      const ended = await this.#write(flight, write).finally(() => others.delete(write.id));
-      this.#finish(flight, write.id, ended, write.blocks);
+      const ended = await this.#write(flight, action).finally(() => others.delete(id));
+      this.#finish(flight, id, ended, blocks);
     });
   }
 
-  #queue(flight: InFlight<T>, write: PodWrite): void {
-    flight.pods.set(write.slot, write.after);
-    const line = write.lane === "begin" ? flight.beginning : flight.finishing;
-    line.writes.push({ write, queuedAt: this.#deps.clock.monotonic() });
+  #queue(flight: InFlight<T>, action: PodPatchAction | PodDeletion): void {
+    flight.pods.set(action.after.uid, action.after);
+    const line = action.lane === "begin" ? flight.beginning : flight.finishing;
+    line.queued.push({ action, queuedAt: this.#deps.clock.monotonic() });
     this.#advance(flight, line);
   }
 
   #advance(flight: InFlight<T>, line: Line): void {
     const { owner, departures } = flight;
     while (line.underWay < OUTSTANDING) {
-      const next = line.writes[line.turn];
+      const next = line.queued[line.turn];
       if (next === undefined) {
         emptied(line);
         return;
       }
-      const { leaves, slot, after } = next.write;
+      const { action } = next;
+      const leaves = action.type === "patch pod" && action.leaves;
       if (leaves && !departures.mayBegin()) {
         const { untilLateMs } = departures;
         if (untilLateMs !== undefined) this.#settings.requeue(owner, untilLateMs);
@@ -213,50 +215,51 @@ export class Performer<T extends StatusObject = StatusObject> {
       }
       line.turn++;
       line.underWay++;
-      if (leaves) departures.begin(after);
+      if (leaves) departures.begin(action.after);
       this.#run(owner, async () => {
         try {
           await this.#writeQueued(flight, next);
         } finally {
           line.underWay--;
-          departures.ended(slot);
+          departures.ended(action.after.uid);
           this.#advance(flight, line);
         }
       });
     }
   }
 
-  async #writeQueued(flight: InFlight<T>, { write, queuedAt }: QueuedWrite): Promise<void> {
-    this.#finish(flight, write.id, await this.#begun(flight, write));
-    if (write.lane === "finish")
-      flight.departures.written(write.slot, this.#deps.clock.monotonic() - queuedAt);
+  async #writeQueued(flight: InFlight<T>, { action, queuedAt }: QueuedAction): Promise<void> {
+    this.#finish(flight, action.id, await this.#begun(flight, action));
+    if (action.lane === "finish")
+      flight.departures.written(action.after.uid, this.#deps.clock.monotonic() - queuedAt);
   }
 
   /** From here on the write may arrive at the server. */
-  async #begun(flight: InFlight<T>, write: PodWrite): Promise<Ended> {
-    flight.begun.add(write.slot);
+  async #begun(flight: InFlight<T>, action: PodAction): Promise<Ended> {
+    const { uid } = action.after;
+    flight.begun.add(uid);
     try {
-      return await this.#write(flight, write);
+      return await this.#write(flight, action);
     } finally {
-      flight.begun.delete(write.slot);
-      flight.pods.delete(write.slot);
+      flight.begun.delete(uid);
+      flight.pods.delete(uid);
     }
   }
 
-  async #write(flight: InFlight<T>, write: PodWrite | OtherWrite): Promise<Ended> {
-    for (const effect of write.effects) {
+  async #write(flight: InFlight<T>, action: PodAction | OtherAction): Promise<Ended> {
+    for (const effect of action.effects) {
       try {
-        const { rest } = await this.#carryOut(flight, effect, write.flow);
+        const { rest } = await this.#carryOut(flight, effect, action.flow);
         // The workload is gone.
         if (rest !== undefined) return { error: undefined };
       } catch (error) {
         const failure = failureIn(effect, error);
         if (failure === "wait") return "wait";
-        if (failure === "refused") this.#refused(flight, write, effect, error);
+        if (failure === "refused") this.#refused(flight, action, effect, error);
         return { error };
       }
     }
-    if (write.clears !== undefined) delete flight.failures[write.clears];
+    if (action.lane !== "at once" && action.concern !== "refresh") delete flight.failures[action.concern];
     return "done";
   }
 
@@ -266,18 +269,19 @@ export class Performer<T extends StatusObject = StatusObject> {
 
   #refused(
     { owner, failures }: InFlight<T>,
-    write: PodWrite | OtherWrite,
+    action: PodAction | OtherAction,
     { condition }: RolloutEffect,
     error: unknown,
   ): void {
     if (condition !== undefined)
       failures[condition.part] = condition.message.replace("{error}", () => messageOf(error));
     const { log } = this.#deps;
-    if (write.lane === "at once") {
-      if (write.logged !== undefined) log[severityOf(error)](write.logged, { error, object: owner.key });
-    } else if (write.isLogged) {
-      log.warn("a pod could not be patched", { error, object: owner.key, pod: write.after.name });
-    }
+    const fields = { error, object: owner.key };
+    if (action.type === "patch pod")
+      log.warn("a pod could not be patched", { ...fields, pod: action.pod.name });
+    // For what else is done to pods and for new claims the event is enough.
+    else if (action.lane === "at once" && action.type !== "create claim")
+      log[severityOf(error)](`${action.type} failed`, fields);
   }
 
   #held({ owner, backoff }: InFlight<T>, id: string): boolean {
@@ -313,8 +317,8 @@ export class Performer<T extends StatusObject = StatusObject> {
         object,
         pods: new PendingPods(),
         begun: new Set(),
-        finishing: { writes: [], turn: 0, underWay: 0 },
-        beginning: { writes: [], turn: 0, underWay: 0 },
+        finishing: { queued: [], turn: 0, underWay: 0 },
+        beginning: { queued: [], turn: 0, underWay: 0 },
         departures: new Departures(clock),
         creations: new Set(),
         others: new Set(),
@@ -336,12 +340,12 @@ export class Performer<T extends StatusObject = StatusObject> {
   }
 
   /** Ends as the first creation that is not done. */
-  async #create(flight: InFlight<T>, creations: readonly PodWrite[]): Promise<Ended> {
+  async #create(flight: InFlight<T>, creations: readonly PodCreation[]): Promise<Ended> {
     const line: CreationLine = { withdrawn: false };
     flight.creations.add(line);
     let stopped: Ended | undefined;
-    const create = async (write: PodWrite) => {
-      const created = await this.#begun(flight, write);
+    const create = async (action: PodCreation) => {
+      const created = await this.#begun(flight, action);
       if (created !== "done") stopped ??= created;
     };
     let next = 0;
@@ -352,15 +356,15 @@ export class Performer<T extends StatusObject = StatusObject> {
     }
     const inTurn = async () => {
       while (stopped === undefined && !line.withdrawn) {
-        const write = creations[next++];
-        if (write === undefined) return;
-        await create(write);
+        const action = creations[next++];
+        if (action === undefined) return;
+        await create(action);
       }
     };
     await Promise.all(Array.from({ length: OUTSTANDING }, inTurn));
     flight.creations.delete(line);
     // Withdrawn ones are no longer there, and may have been decided anew under the same name.
-    if (!line.withdrawn) for (const { slot } of creations.slice(next)) flight.pods.delete(slot);
+    if (!line.withdrawn) for (const { after } of creations.slice(next)) flight.pods.delete(after.uid);
     return stopped ?? "done";
   }
 }
@@ -370,6 +374,6 @@ const nothing = new PendingPods();
 const unobserved = new Map<string, WriteOutcome>();
 
 function emptied(line: Line): void {
-  line.writes = [];
+  line.queued = [];
   line.turn = 0;
 }

@@ -2,6 +2,7 @@ import t from "tap";
 import { type Client, KubeError, type Pod } from "../../../kube/index.ts";
 import { performerOn, shownAs } from "../../../testkit/controller/performer_scene.ts";
 import { acceptedPod, ownerReference } from "../../rollout/pods/pod_manifest.ts";
+import { createPod, deletePod } from "../../rollout/writes/pod_actions.ts";
 
 const metadata = {
   name: "app-1",
@@ -10,7 +11,7 @@ const metadata = {
 };
 const spec = { containers: [{ name: "main", image: "a" }] };
 const pod: Pod = { ...acceptedPod(metadata, spec, 0), uid: "1", resourceVersion: "1" };
-const succeeded = { type: "Normal", reason: "SuccessfulDelete", message: "app-1" } as const;
+const succeeded = { reason: "SuccessfulDelete", message: "app-1" };
 const told = "Normal SuccessfulDelete app-1";
 
 /** Deletes a pod on a server that answers so. */
@@ -18,7 +19,7 @@ function deleter(answer: () => object, maxDelayMs?: number) {
   const served: Partial<Client> = { delete: async (resource) => shownAs(resource, answer()) };
   const scene = performerOn(served, maxDelayMs === undefined ? {} : { maxDelayMs });
   scene.caches.pods.upsert(pod);
-  return { ...scene, once: () => scene.once({ type: "delete pod", pod, claims: [], succeeded }) };
+  return { ...scene, once: () => scene.once(deletePod(pod, { succeeded })) };
 }
 
 function isEvent(text: string): boolean {
@@ -95,8 +96,7 @@ t.test(
             spec,
           }),
       });
-      const body = { apiVersion: "v1", kind: "Pod", metadata, spec };
-      await once({ type: "create pod", name: "app-1", body, after: pod, claims: [] });
+      await once(createPod(metadata, spec, 0));
       return {
         held: [...caches.pods.values()].map(({ uid }) => uid),
         reasons: happened.filter(isEvent).map((event) => event.split(" ")[1]),

@@ -3,8 +3,14 @@ import t from "tap";
 import { type Cache, type Client, KubeError, type KubeErrorCode, type Pod } from "../../../kube/index.ts";
 import { performerOn, shownAs } from "../../../testkit/controller/performer_scene.ts";
 import { plainClaim, plainRevision } from "../../../testkit/controller/projection_builder.ts";
+import { createPullJob, deletePullJob } from "../../rollout/images/pre_download.ts";
 import { acceptedPod, ownerReference } from "../../rollout/pods/pod_manifest.ts";
+import { createRevision, deleteRevision, patchRevision } from "../../rollout/revisions/revision_actions.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
+import { createClaim, deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
+import { createPod, deletePod, writePod } from "../../rollout/writes/pod_actions.ts";
+import type { PodWrite } from "../../rollout/writes/pod_patch.ts";
+import { deleteWorkload, patchWorkload } from "../../rollout/writes/workload_actions.ts";
 
 /** What the server may answer instead of doing it, by verb: nothing that it never says to such a request. */
 const any: Readonly<Record<string, () => KubeError>> = {
@@ -162,90 +168,63 @@ async function tableOf(action: Action, more: Readonly<Record<string, Answers>> =
 }
 
 const words = {
-  succeeded: { type: "Normal", reason: "Succeeded", message: "well done" },
+  succeeded: { reason: "Succeeded", message: "well done" },
   failed: { reason: "Refused", message: "words", condition: "condition" },
 } as const;
-const creation: Action = {
-  type: "create pod",
-  name: "app-1",
-  body: { apiVersion: "v1", kind: "Pod", metadata, spec },
-  after: { ...pod, uid: "in-flight/app-1" },
-  claims: [],
-};
 const newClaim = (name: string) => ({
   name,
   body: { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name, namespace: "d" }, spec: {} },
 });
-const newRevision: Action = {
-  type: "create revision",
-  name: "app-a",
-  body: {
-    apiVersion: "apps/v1",
-    kind: "ControllerRevision",
-    metadata: { name: "app-a", namespace: "d" },
-    revision: 1,
-  },
-  data: '{"a" : 1}',
-};
+const newRevision = createRevision({ name: "app-a", number: 1, data: '{"a" : 1}' }, { namespace: "d" });
 const step = (name: string) => ({ body: { metadata: { uid: "1", labels: { [name]: "1" } } } });
-const inPlace: Action = {
-  type: "patch pod",
-  pod,
-  write: { steps: [{ ...step("off"), subresource: "status" }, step("spec")], after: pod, begins: true },
-  concern: "update",
+const inPlace: PodWrite = {
+  steps: [{ ...step("off"), subresource: "status" }, step("spec")],
+  after: pod,
+  begins: true,
 };
-const refresh: Action = {
-  type: "patch pod",
-  pod,
-  write: { steps: [{ ...step("on"), subresource: "status" }], after: pod },
-  concern: "refresh",
-};
+const refresh: PodWrite = { steps: [{ ...step("on"), subresource: "status" }], after: pod };
 const unowned = { name: "app-1", namespace: "d", uid: "7" };
-const job: Action = {
-  type: "create object",
-  resource: "imagepulljobs",
-  name: "pull",
-  body: {
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "ImagePullJob",
-    metadata: { name: "pull", namespace: "d" },
-    spec: {},
-  },
+const job = {
+  apiVersion: "apps.kruise.io/v1beta1",
+  kind: "ImagePullJob",
+  metadata: { name: "pull", namespace: "d" },
+  spec: {},
 };
 
 const cases: Readonly<Record<string, readonly [Action, Readonly<Record<string, Answers>>?]>> = {
-  "a pod": [creation],
+  "a pod": [createPod(metadata, spec, 0)],
   "a pod with claims and words": [
-    { ...creation, ...words, claims: [newClaim("data-1"), { ...newClaim("data-2"), ...words }] },
+    createPod(metadata, spec, 0, {
+      ...words,
+      claims: [newClaim("data-1"), { ...newClaim("data-2"), ...words }],
+    }),
     { "a pod of others": { nth: 2, refused: "lost answer", found: { metadata: unowned } } },
   ],
-  "an update in place": [inPlace],
-  "an update in place with words": [{ ...inPlace, ...words, failed: { ...words.failed, about: pod } }],
-  "a refresh": [refresh],
+  "an update in place": [writePod(pod, inPlace, "update")],
+  "an update in place with words": [writePod(pod, inPlace, "update", { ...words, about: pod })],
+  "a refresh": [writePod(pod, refresh, "refresh")],
   "an adoption": [
-    { ...refresh, adopts: true, concern: "scale" },
+    writePod(pod, refresh, "scale", { adopts: true }),
     { "another owner": { found: { metadata: { name: "app", namespace: "d", uid: "other" } } } },
   ],
   "a disruption": [
-    { ...refresh, ...words, disrupts: true, concern: "update" },
+    writePod(pod, refresh, "update", { ...words, disrupts: true }),
     { "no budget": { allows: "no" }, "nobody answers": { allows: "Forbidden" } },
   ],
-  "the end of a pod": [{ type: "delete pod", pod, claims: [claim] }],
-  "the end of a pod with words": [{ type: "delete pod", pod, claims: [], ...words }],
-  "a claim": [{ type: "create claim", ...newClaim("data-1"), ...words }],
-  "a changed claim": [{ type: "patch claim", claim, body: { spec: { a: 1 } } }],
-  "a changed claim with words": [{ type: "patch claim", claim, body: {}, ...words }],
-  "the end of a claim": [{ type: "delete claim", claim }],
+  "the end of a pod": [deletePod(pod, { claims: [claim] })],
+  "the end of a pod with words": [deletePod(pod, words)],
+  "a claim": [createClaim("d", { ...newClaim("data-1"), ...words })],
+  "a changed claim": [patchClaim(claim, { spec: { a: 1 } })],
+  "a changed claim with words": [patchClaim(claim, {}, words)],
+  "the end of a claim": [deleteClaim(claim)],
   "a revision": [newRevision],
-  "a changed revision": [{ type: "patch revision", revision, body: { revision: 2 } }],
-  "the end of a revision": [{ type: "delete revision", revision }],
-  "a changed workload": [
-    { type: "patch workload", body: { metadata: { resourceVersion: "1" }, spec: { a: null } } },
-  ],
-  "the end of a workload": [{ type: "delete workload" }],
-  "a pull job": [job],
-  "a pull job with words": [{ ...job, ...words }],
-  "the end of a pull job": [{ type: "delete object", resource: "imagepulljobs", name: "pull", uid: "4" }],
+  "a changed revision": [patchRevision(revision, { revision: 2 })],
+  "the end of a revision": [deleteRevision(revision)],
+  "a changed workload": [patchWorkload("app", { metadata: { resourceVersion: "1" }, spec: { a: null } })],
+  "the end of a workload": [deleteWorkload("app")],
+  "a pull job": [createPullJob("d", "pull", job)],
+  "a pull job with words": [createPullJob("d", "pull", job, words)],
+  "the end of a pull job": [deletePullJob("d", { name: "pull", uid: "4" })],
 };
 
 /**
