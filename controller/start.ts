@@ -39,7 +39,7 @@ import type {
 import type { ControllerOptions } from "./runtime/options.ts";
 import { enqueueItself, OwnerQueues } from "./runtime/owner_queues.ts";
 import { predownload } from "./runtime/predownload.ts";
-import { type SelectablePod, SelectedPods, selectionsByResource } from "./runtime/selected_pods.ts";
+import { type SelectableObject, SelectedObjects, selectionsByResource } from "./runtime/selected_objects.ts";
 import { serverFeatures } from "./runtime/server_features.ts";
 import { owns, type Shard, wholeCluster } from "./runtime/shard.ts";
 import { plainShellOf, Shell } from "./runtime/shell.ts";
@@ -185,10 +185,10 @@ class ControllerSet {
     };
   }
 
-  readonly #selectPods = selectionsByResource(<P extends SelectablePod>(resource: Resource<P>) => {
+  readonly #selectObjects = selectionsByResource(<T extends SelectableObject>(resource: Resource<T>) => {
     const { client, clock, random, log, metrics, options } = this.#deps;
     const { namespace } = options;
-    const selected = new SelectedPods<P>({ client, clock, random, log, metrics, resource, namespace });
+    const selected = new SelectedObjects<T>({ client, clock, random, log, metrics, resource, namespace });
     this.#selections.push(selected);
     return selected;
   });
@@ -208,8 +208,8 @@ class ControllerSet {
       server,
       caches,
       informers: this.#informers,
-      selectedPods: this.#selectPods(podResource),
-      selectPods: (resource) => this.#selectPods(resource),
+      selectedPods: this.#selectObjects(podResource),
+      selectObjects: (resource) => this.#selectObjects(resource),
       mayDisrupt: this.#mayDisrupt,
       queue: new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer }),
       signal: this.#cut.signal,

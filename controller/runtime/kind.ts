@@ -25,7 +25,7 @@ import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { PlainReconciler, Reconciler } from "./reconciler.ts";
-import type { SelectablePod, Selections } from "./selected_pods.ts";
+import type { SelectableObject, Selections } from "./selected_objects.ts";
 
 /** Filled by one watch each. */
 export interface SharedCaches extends Pick<ClusterReader, "owned" | "orphans"> {
@@ -65,8 +65,8 @@ export interface SharedDeps {
   informers: Informers;
   /** Pods of any owner, for objects that select them. */
   selectedPods: Selections<Pod>;
-  /** The same in another projection of pods: one for each resource object, ended with the process's watches. */
-  selectPods<P extends SelectablePod>(resource: Resource<P>): Selections<P>;
+  /** The same for any resource, or for pods in another projection: one for each resource object, for as long as the process runs. */
+  selectObjects<T extends SelectableObject>(resource: Resource<T>): Selections<T>;
   /** Asked before an update of a pod; absent where no controller guards pods. */
   mayDisrupt?: DisruptionGuard | undefined;
   queue: WorkQueue;

@@ -23,14 +23,14 @@ import type { KindDeps } from "./kind.ts";
 import { listedCluster } from "./listed_cluster.ts";
 import type { ControllerOptions } from "./options.ts";
 import {
-  type HeldPods,
-  type PodNeeds,
-  type PodSelection,
-  type SelectablePod,
+  type ObjectSelection,
+  type SelectableObject,
+  type SelectionNeeds,
+  type SelectionReader,
   type Selections,
   selectionsByResource,
   selectionText,
-} from "./selected_pods.ts";
+} from "./selected_objects.ts";
 
 /** Reads what was asked for and is not there yet. */
 class Lists {
@@ -89,19 +89,19 @@ class ListedInformers implements Informers {
   }
 }
 
-class ListedSelections<P extends SelectablePod> implements Selections<P> {
+class ListedSelections<T extends SelectableObject> implements Selections<T> {
   readonly #lists: Lists;
-  readonly #resource: Resource<P>;
+  readonly #resource: Resource<T>;
   /** By the text of the selection; undefined while it is still to be read. */
-  readonly #listed = new Map<string, Cache<P> | undefined>();
+  readonly #listed = new Map<string, Cache<T> | undefined>();
 
-  constructor(lists: Lists, resource: Resource<P>) {
+  constructor(lists: Lists, resource: Resource<T>) {
     this.#lists = lists;
     this.#resource = resource;
   }
 
-  needs(): PodNeeds<P> {
-    const needed = new Map<string, readonly PodSelection[]>();
+  needs(): SelectionNeeds<T> {
+    const needed = new Map<string, readonly ObjectSelection[]>();
     const held = (key: string) => {
       const selections = needed.get(key)?.map((selection) => this.listed(selection));
       return selections?.every((each) => each !== undefined) ? selections : undefined;
@@ -119,15 +119,15 @@ class ListedSelections<P extends SelectablePod> implements Selections<P> {
   }
 
   /** Undefined until it is read. */
-  listed({ namespace, labels, fields }: PodSelection): Cache<P> | undefined {
+  listed({ namespace, labels, fields }: ObjectSelection): Cache<T> | undefined {
     const labelSelector = selectionText(labels);
     const id = [namespace, labelSelector, fields].join("\n");
     if (this.#listed.has(id)) return this.#listed.get(id);
     this.#listed.set(id, undefined);
     const scope = { ...scopeIn(namespace), labelSelector, ...(fields ? { fieldSelector: fields } : {}) };
-    this.#lists.ask(this.#resource, scope, (pods) => {
-      const cache = new Cache<P>(this.#resource.codec);
-      for (const pod of pods) cache.upsert(pod);
+    this.#lists.ask(this.#resource, scope, (objects) => {
+      const cache = new Cache<T>(this.#resource.codec);
+      for (const object of objects) cache.upsert(object);
       this.#listed.set(id, cache);
     });
     return undefined;
@@ -143,21 +143,24 @@ export interface ListedReads {
   readonly informers: Informers;
   /** Takes the keys of what has changed: nobody comes for them. */
   readonly queue: Pick<WorkQueue, "add">;
-  selectPods<P extends SelectablePod>(resource: Resource<P>): Selections<P>;
+  selectObjects<T extends SelectableObject>(resource: Resource<T>): Selections<T>;
   /** Reads what has been asked for since; false: there was nothing. Throws KubeError. */
   read(): Promise<boolean>;
   /** Reads one selection, and what has been asked for since. Throws KubeError. */
-  select<P extends SelectablePod>(resource: Resource<P>, selection: PodSelection): Promise<HeldPods<P>>;
+  select<T extends SelectableObject>(
+    resource: Resource<T>,
+    selection: ObjectSelection,
+  ): Promise<SelectionReader<T>>;
 }
 
 /** `namespace`: of the object; empty for one of the cluster, which may have to do with any namespace. */
 export function listedReads(client: ReadingClient, namespace: string): ListedReads {
   const lists = new Lists(client);
-  const selectionsOf = <P extends SelectablePod>(of: Resource<P>) => new ListedSelections(lists, of);
+  const selectionsOf = <T extends SelectableObject>(of: Resource<T>) => new ListedSelections(lists, of);
   return {
     informers: new ListedInformers(lists, namespace),
     queue: { add: () => undefined },
-    selectPods: selectionsByResource(selectionsOf),
+    selectObjects: selectionsByResource(selectionsOf),
     read: () => lists.read(),
     async select(resource, selection) {
       const selections = selectionsOf(resource);
@@ -189,7 +192,7 @@ export async function listedDeps<T extends KubeObject>(
   namespace: string,
   { client, clock, random, options }: ListingDeps,
 ): Promise<ListedDeps<T>> {
-  const { informers, selectPods, read } = listedReads(client, namespace);
+  const { informers, selectObjects, read } = listedReads(client, namespace);
   const nodes = await listAll(client, nodeResource);
   const ending = new AbortController();
   const queue = new WorkQueue({ clock });
@@ -205,8 +208,8 @@ export async function listedDeps<T extends KubeObject>(
       server: { resizeSubresource: true, imagePullJobs: true },
       caches: { ...listedCluster({ nodes }), pullJobWritten: () => undefined },
       informers,
-      selectPods,
-      selectedPods: selectPods(podResource),
+      selectObjects,
+      selectedPods: selectObjects(podResource),
       queue,
       signal: ending.signal,
       resource,

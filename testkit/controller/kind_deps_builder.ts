@@ -4,7 +4,7 @@ import { writersInNamespaces, writersOf } from "../../controller/plan/owners.ts"
 import { sharedCaches } from "../../controller/runtime/caches.ts";
 import type { KindDeps, SharedDeps } from "../../controller/runtime/kind.ts";
 import { controllerOptions } from "../../controller/runtime/options.ts";
-import { type SelectablePod, SelectedPods } from "../../controller/runtime/selected_pods.ts";
+import { type SelectableObject, SelectedObjects } from "../../controller/runtime/selected_objects.ts";
 import {
   Cache,
   type Client,
@@ -32,9 +32,9 @@ export function sharedDeps(client: Client, clock: TestClock): TestDeps {
   const ending = new AbortController();
   const selections: { stop(): Promise<void> }[] = [];
   const events: string[] = [];
-  const selectPods = <P extends SelectablePod>(resource: Resource<P>) => {
+  const selectObjects = <T extends SelectableObject>(resource: Resource<T>) => {
     const deps = { client, clock, random, log, metrics: nullMetrics, namespace: "" };
-    const selected = new SelectedPods<P>({ ...deps, resource });
+    const selected = new SelectedObjects<T>({ ...deps, resource });
     selections.push(selected);
     return selected;
   };
@@ -56,8 +56,8 @@ export function sharedDeps(client: Client, clock: TestClock): TestDeps {
       nodeImage: () => undefined,
     },
     informers: { cacheOf: (resource, indexes) => new Cache({ identify: resource.codec.identify, indexes }) },
-    selectPods,
-    selectedPods: selectPods(podResource),
+    selectObjects,
+    selectedPods: selectObjects(podResource),
     signal: ending.signal,
     async stop() {
       ending.abort();

@@ -6,7 +6,7 @@ import { longestGatheringMs } from "../../rollout/delays.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { injectionPatch } from "./inject.ts";
 import { CLEANUP_FINALIZER, type JobPlan } from "./model.ts";
 import { planEphemeralJob } from "./plan.ts";
@@ -25,7 +25,7 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     }),
   };
   readonly #deps: KindDeps<EphemeralJob>;
-  readonly #needs: PodNeeds<ObservedPod>;
+  readonly #needs: SelectionNeeds<ObservedPod>;
   /** How long events of a job's pods are gathered, by key; milliseconds. */
   readonly #gathering = new Map<string, number>();
   /** By key: UIDs of pods that did not take the containers. */
@@ -33,7 +33,7 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
 
   constructor(deps: KindDeps<EphemeralJob>) {
     this.#deps = deps;
-    this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {
+    this.#needs = deps.selectObjects(observedPodResource).needs((key, change) => {
       if (change === undefined) deps.queue.add(key);
       else deps.queue.addAfter(key, this.#gathering.get(key) ?? SHORTEST_GATHERING_MS);
     });
@@ -90,7 +90,7 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
   }
 
   /** `pods`: undefined for a job that has ended. */
-  #plan(key: string, job: EphemeralJob, pods: HeldPods<ObservedPod> | undefined): JobPlan {
+  #plan(key: string, job: EphemeralJob, pods: SelectionReader<ObservedPod> | undefined): JobPlan {
     const { clock } = this.#deps;
     const started = clock.monotonic();
     const plan = planEphemeralJob({

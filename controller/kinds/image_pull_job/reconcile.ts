@@ -15,7 +15,7 @@ import type { Writables } from "../../runtime/executor/executor.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { COPIES, JobSecrets } from "./secrets.ts";
 import { Tallies, type Tally } from "./tallies.ts";
@@ -32,7 +32,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
   readonly #nodeImages: Cache<NodeImage>;
   readonly #tallies: Tallies;
   readonly #secrets: JobSecrets;
-  readonly #pods: PodNeeds<Pod>;
+  readonly #pods: SelectionNeeds<Pod>;
   /** By job: its nodes that refused. */
   readonly #refusals = new Map<string, Backoff>();
 
@@ -48,7 +48,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     });
     this.#secrets = new JobSecrets({
       log,
-      secrets: deps.selectPods(pullSecretResource),
+      secrets: deps.selectObjects(pullSecretResource),
       namespace: deps.options.daemonConfigNamespace,
       enqueue: (key) => queue.add(key),
     });
@@ -116,7 +116,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
   /** Undefined until the pods that the job selects are known. */
   #tally(key: string, job: ImagePullJob, secrets: readonly SecretReference[]): Tally | undefined {
     const { podSelector } = job.spec;
-    let pods: HeldPods<Pod> | undefined;
+    let pods: SelectionReader<Pod> | undefined;
     if (podSelector === undefined) this.#pods.release(key);
     else {
       const namespace = job.metadata.namespace ?? "";

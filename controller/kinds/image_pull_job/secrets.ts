@@ -6,7 +6,7 @@ import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.t
 import type { EventEffect, WriteEffect } from "../../plan/effects.ts";
 import type { SecretReference } from "../../rollout/images/node_image.ts";
 import { type Writable, writable } from "../../runtime/executor/writable.ts";
-import type { PodNeeds, PodSelection, Selections } from "../../runtime/selected_pods.ts";
+import type { ObjectSelection, SelectionNeeds, Selections } from "../../runtime/selected_objects.ts";
 import {
   namesJob,
   planRelease,
@@ -37,7 +37,7 @@ interface ProvidedSecrets {
 export class JobSecrets {
   readonly writable: Writable;
   readonly #deps: JobSecretsDeps;
-  readonly #needs: PodNeeds<PullSecret>;
+  readonly #needs: SelectionNeeds<PullSecret>;
   /** UIDs of secrets that an event was about, by job: one event each, not one a pass. */
   readonly #reported = new Map<string, Set<string>>();
 
@@ -107,7 +107,7 @@ export class JobSecrets {
     return [{ type: "event", event: { type: "Warning", reason: "UnsupportedPullSecret", message } }];
   }
 
-  #copies(): PodSelection {
+  #copies(): ObjectSelection {
     return { namespace: this.#deps.namespace, labels: {} };
   }
 

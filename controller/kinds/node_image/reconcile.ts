@@ -9,7 +9,7 @@ import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "../../
 import { seenNode } from "../../rollout/images/node_image_due.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds } from "../../runtime/selected_objects.ts";
 import { planOneNodeImage } from "./plan.ts";
 
 const REMEMBERED_JOBS = 16_384;
@@ -20,7 +20,7 @@ export class NodeImageReconciler implements Reconciler<NodeImage> {
   readonly flow = "nodeimages";
   readonly #deps: KindDeps<NodeImage>;
   readonly #jobs: Cache<ImagePullJob>;
-  readonly #secrets: PodNeeds<PullSecret>;
+  readonly #secrets: SelectionNeeds<PullSecret>;
   /** UIDs of jobs that are known to be gone; oldest first. */
   readonly #gone = new Set<string>();
 
@@ -35,7 +35,7 @@ export class NodeImageReconciler implements Reconciler<NodeImage> {
     caches.nodes.subscribe((change) => {
       if (concernsNodeImage(change)) queue.add(change.object.name);
     });
-    this.#secrets = deps.selectPods(pullSecretResource).needs((key, change) => {
+    this.#secrets = deps.selectObjects(pullSecretResource).needs((key, change) => {
       if (change === undefined || change.type === "removed") queue.add(key);
     });
   }

@@ -12,7 +12,7 @@ import { GROUP, groupVersionOf, statefulSetResource } from "../../plan/resources
 import { isActive, isReady } from "../../rollout/pods/pod_state.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds } from "../../runtime/selected_objects.ts";
 import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
 import { advancedTarget, nativeTarget, type PersistentPodStateOptions, type Target } from "./observe.ts";
 import { planPersistentPodState } from "./plan.ts";
@@ -34,7 +34,7 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
   readonly #options: PersistentPodStateOptions;
   readonly #advanced: Cache<StatefulSet>;
   readonly #native: Cache<NativeStatefulSet>;
-  readonly #pods: PodNeeds<Pod>;
+  readonly #pods: SelectionNeeds<Pod>;
   /** Workloads whose annotations are still to be acted on, by the key of their object: `apps` or `apps.kruise.io`. */
   readonly #asking = new Map<string, Set<string>>();
   /** Which of them are acted on once these effects are carried out. */

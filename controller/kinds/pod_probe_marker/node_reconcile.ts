@@ -10,7 +10,7 @@ import { podProbeMarkerResource } from "../../plan/resources.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds } from "../../runtime/selected_objects.ts";
 import { marksEffect } from "./marks.ts";
 import { type Marker, markerOf } from "./model.ts";
 import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
@@ -23,7 +23,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
   readonly writes = { pods: writable(observedPodResource, { writeBack: (pod) => this.#writeBack(pod) }) };
   readonly #deps: KindDeps<NodePodProbe>;
   readonly #markers: Cache<PodProbeMarker>;
-  readonly #needs: PodNeeds<ObservedPod>;
+  readonly #needs: SelectionNeeds<ObservedPod>;
   /** By node, then by UID of its pods: what was written last. A process that starts writes everything once more. */
   readonly #applied = new Map<string, ReadonlyMap<string, string>>();
   /** What is written last once the effects of a result are carried out. */
@@ -33,7 +33,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
     this.#deps = deps;
     this.#markers = deps.informers.cacheOf(podProbeMarkerResource);
     deps.objects.addIndex("marker", markerIndex);
-    this.#needs = deps.selectPods(observedPodResource).needs((key, change) => this.#onPod(key, change));
+    this.#needs = deps.selectObjects(observedPodResource).needs((key, change) => this.#onPod(key, change));
     this.#markers.subscribe((change) => this.#onMarker(change));
     deps.caches.nodes.subscribe((change) => this.#onNode(change));
   }

@@ -8,7 +8,7 @@ import { statusPauseMs } from "../../rollout/delays.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { marksEffect, marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, markerOf } from "./model.ts";
 import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
@@ -24,13 +24,13 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     }),
   };
   readonly #deps: KindDeps<PodProbeMarker>;
-  readonly #needs: PodNeeds<ObservedPod>;
+  readonly #needs: SelectionNeeds<ObservedPod>;
   readonly #nodeProbes: Cache<NodePodProbe>;
 
   constructor(deps: KindDeps<PodProbeMarker>) {
     this.#deps = deps;
     const { queue } = deps;
-    this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {
+    this.#needs = deps.selectObjects(observedPodResource).needs((key, change) => {
       if (change === undefined) queue.add(key);
       else if (change.type !== "changed" || isProbed(change.before) !== isProbed(change.object))
         queue.addAfter(key, this.#gatheringMs(key));
@@ -76,14 +76,14 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     };
   }
 
-  #countMatched(pods: HeldPods<ObservedPod>): number {
+  #countMatched(pods: SelectionReader<ObservedPod>): number {
     const { nodes } = this.#deps.caches;
     let matched = 0;
     for (const pod of pods.values()) if (isProbed(pod) && nodes.get(pod.nodeName) !== undefined) matched++;
     return matched;
   }
 
-  #serverlessMarks(marker: PodProbeMarker, pods: HeldPods<ObservedPod>): readonly PodMarks[] {
+  #serverlessMarks(marker: PodProbeMarker, pods: SelectionReader<ObservedPod>): readonly PodMarks[] {
     const { options, caches } = this.#deps;
     const marks: PodMarks[] = [];
     if (!options.gates.EnablePodProbeMarkerOnServerless) return marks;

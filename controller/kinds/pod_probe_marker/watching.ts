@@ -1,7 +1,7 @@
 /** How both reconcilers of probe markers find pods, nodes and each other's objects. */
 import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
-import type { PodSelection } from "../../runtime/selected_pods.ts";
+import type { ObjectSelection } from "../../runtime/selected_objects.ts";
 import { markerKeysOf } from "./model.ts";
 
 /** `namespace/name` of the markers that a NodePodProbe has probes of. */
@@ -13,6 +13,6 @@ export function nodeIndex(pod: ObservedPod): string[] {
   return pod.nodeName === "" ? [] : [pod.nodeName];
 }
 
-export function markerSelection({ metadata, spec }: PodProbeMarker): PodSelection {
+export function markerSelection({ metadata, spec }: PodProbeMarker): ObjectSelection {
   return { namespace: metadata.namespace ?? "", labels: spec.selector };
 }

@@ -24,7 +24,7 @@ import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget, isMarked } from "./pod_facts.ts";
 import {
@@ -56,18 +56,18 @@ interface FollowedSource extends WorkloadSource {
 export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailableBudget> {
   readonly writes = { pods: writable(podResource) };
   readonly #deps: KindDeps<PodUnavailableBudget>;
-  readonly #pods: PodNeeds<Pod>;
+  readonly #pods: SelectionNeeds<Pod>;
   /** By key, of the last pass. */
   readonly #observed = new Map<string, Observed>();
-  readonly #deployments: PodNeeds<NativeWorkload>;
-  readonly #replicaSets: PodNeeds<NativeWorkload>;
+  readonly #deployments: SelectionNeeds<NativeWorkload>;
+  readonly #replicaSets: SelectionNeeds<NativeWorkload>;
   readonly #cloneSets: Cache<CloneSet>;
   readonly #statefulSets: Cache<StatefulSet>;
   readonly #nativeSets: Cache<NativeStatefulSet>;
 
   constructor(deps: KindDeps<PodUnavailableBudget>) {
     this.#deps = deps;
-    const { informers, queue, selectPods, resource } = deps;
+    const { informers, queue, selectObjects, resource } = deps;
     informers.cacheOf(resource, namespaceIndex);
     this.#pods = deps.selectedPods.needs((key, change) => {
       if (change === undefined || matters(change)) queue.add(key);
@@ -76,8 +76,8 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
       if (change === undefined || isResized(change, ({ replicas, terminating }) => [replicas, terminating]))
         queue.add(key);
     };
-    this.#deployments = selectPods(deploymentResource).needs(enqueue);
-    this.#replicaSets = selectPods(replicaSetResource).needs(enqueue);
+    this.#deployments = selectObjects(deploymentResource).needs(enqueue);
+    this.#replicaSets = selectObjects(replicaSetResource).needs(enqueue);
     this.#cloneSets = informers.cacheOf(cloneSetResource);
     this.#statefulSets = informers.cacheOf(statefulSetResource);
     this.#nativeSets = informers.cacheOf(nativeStatefulSetResource);
@@ -168,8 +168,8 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
   #known(
     key: string,
     kind: string,
-    deployments: HeldPods<NativeWorkload>,
-    replicaSets: HeldPods<NativeWorkload>,
+    deployments: SelectionReader<NativeWorkload>,
+    replicaSets: SelectionReader<NativeWorkload>,
   ): FoundWorkload | "unknown" | undefined {
     switch (kind) {
       case "apps/Deployment":

@@ -1,7 +1,7 @@
 /** What a plan of a ResourceDistribution sees: namespaces, and the objects in them that have the name of its copies. */
 import { keyOf } from "../../../kube/core/index.ts";
 import type { Namespace, Reader } from "../../../kube/index.ts";
-import type { PodSelection } from "../../runtime/selected_pods.ts";
+import type { ObjectSelection } from "../../runtime/selected_objects.ts";
 import type { Copy } from "./copies.ts";
 import type { Place, Source, Wanted } from "./plan.ts";
 
@@ -10,7 +10,7 @@ export type ReadNamespaces = Pick<Reader<Namespace>, "get" | "values">;
 export type ReadCopies = Pick<Reader<Copy>, "get" | "values"> | "none";
 
 /** Objects of the copies' name in all namespaces. */
-export function copiesOf({ name }: Source): PodSelection {
+export function copiesOf({ name }: Source): ObjectSelection {
   return { namespace: "", labels: "all", fields: `metadata.name=${name}` };
 }
 

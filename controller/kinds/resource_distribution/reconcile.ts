@@ -17,7 +17,7 @@ import { Backoff } from "../../runtime/executor/backoff.ts";
 import { type Writable, writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { type Copy, copyResources } from "./copies.ts";
 import { copiesOf, copyIn, placeOf, placesIn, targetsIn } from "./observe.ts";
 import { type Outcome, PlaceIndex } from "./place_index.ts";
@@ -71,7 +71,7 @@ interface Read {
   readonly failed?: true;
 }
 
-type CopyNeeds = PodNeeds<Copy>;
+type CopyNeeds = SelectionNeeds<Copy>;
 
 export class ResourceDistributionReconciler implements Reconciler<ResourceDistribution> {
   readonly writes = { Secret: this.#writable("Secret"), ConfigMap: this.#writable("ConfigMap") };
@@ -87,7 +87,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     this.#namespaces = deps.informers.cacheOf(namespaceResource);
     this.#namespaces.subscribe((change) => this.#onNamespace(change));
     const needsOf = (resource: Resource<Copy>): CopyNeeds =>
-      deps.selectPods(resource).needs((key, change) => this.#onCopy(key, change));
+      deps.selectObjects(resource).needs((key, change) => this.#onCopy(key, change));
     this.#needs = { Secret: needsOf(copyResources.Secret), ConfigMap: needsOf(copyResources.ConfigMap) };
   }
 
@@ -165,7 +165,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   #copiesFor(
     key: string,
     source: Source | { readonly problem: string },
-  ): HeldPods<Copy> | "none" | undefined {
+  ): SelectionReader<Copy> | "none" | undefined {
     if ("problem" in source) return "none";
     return this.#needs[source.kind].need(key, [copiesOf(source)])?.[0];
   }
@@ -174,7 +174,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     key: string,
     { metadata }: ResourceDistribution,
     wanted: Wanted,
-    copies: HeldPods<Copy> | "none",
+    copies: SelectionReader<Copy> | "none",
   ): Held {
     const held: Held = {
       index: new PlaceIndex(wanted, metadata.generation ?? 0, placesIn(wanted, this.#namespaces, copies)),
@@ -271,7 +271,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   /** Copies that somebody else wrote at the same time, as the server has them. */
   async #readAgain(
     held: Held,
-    copies: HeldPods<Copy> | "none",
+    copies: SelectionReader<Copy> | "none",
     names: readonly string[],
   ): Promise<ReadonlyMap<string, Read>> {
     const reads = new Map<string, Read>();
@@ -298,7 +298,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   }
 
   /** Namespaces whose pause is over, and those where a copy was created that nothing shows. */
-  #retryDue({ index, backoff, refusing, awaited }: Held, copies: HeldPods<Copy> | "none"): void {
+  #retryDue({ index, backoff, refusing, awaited }: Held, copies: SelectionReader<Copy> | "none"): void {
     for (const name of refusing) if (backoff.leftMs(name) === 0) index.touch(name);
     const now = this.#deps.clock.monotonic();
     for (const [name, until] of awaited) {

@@ -13,7 +13,7 @@ import type { OwnedPods } from "../../rollout/pods/owned_pods.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds, PodSelection } from "../../runtime/selected_pods.ts";
+import type { ObjectSelection, SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
 import type { SidecarIndex } from "./classify.ts";
 import { namedNamespaces } from "./injection/matching.ts";
@@ -74,13 +74,13 @@ class NamespaceLabels {
 interface Followed {
   readonly uid: string;
   readonly generation: number;
-  readonly held: readonly HeldPods<Pod>[];
+  readonly held: readonly SelectionReader<Pod>[];
   readonly index: SidecarIndex;
 }
 
 /** The pods that each set selects, and what they count as, by the set's key. */
 class SidecarPods implements OwnedPods {
-  readonly #needs: PodNeeds<Pod>;
+  readonly #needs: SelectionNeeds<Pod>;
   readonly #followed = new Map<string, Followed>();
   readonly #enqueue: (key: string) => void;
   readonly #listeners: Parameters<OwnedPods["subscribe"]>[0][] = [];
@@ -139,7 +139,7 @@ class SidecarPods implements OwnedPods {
 }
 
 /** Watches are limited to the namespaces that the selector names, if it does. */
-function selectionsOf({ selector, namespaceSelector }: SidecarSet["spec"]): PodSelection[] {
+function selectionsOf({ selector, namespaceSelector }: SidecarSet["spec"]): ObjectSelection[] {
   if (selector === undefined || compileSelector(selector).empty)
     throw new Error("spec.selector is empty: which pods are managed has to be said");
   const named = namedNamespaces(namespaceSelector) ?? [""];

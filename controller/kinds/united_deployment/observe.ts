@@ -5,7 +5,7 @@ import type { Pod, Reader } from "../../../kube/index.ts";
 import { type OwnerKey, ownerKeyOf } from "../../plan/owners.ts";
 import type { ClusterReader } from "../../rollout/cluster_reader.ts";
 import { revisionsOf } from "../../rollout/revisions/revisions.ts";
-import type { PodSelection } from "../../runtime/selected_pods.ts";
+import type { ObjectSelection } from "../../runtime/selected_objects.ts";
 import { UnitedIndex } from "./classify.ts";
 import { SUBSET_LABEL } from "./names.ts";
 import type { UnitedSeen } from "./plan.ts";
@@ -17,7 +17,7 @@ export interface UnitedReader extends Pick<ClusterReader, "revisions" | "owned" 
 }
 
 /** Those that it selects and that say of which subset they are. */
-export function unitedPodSelection({ metadata, spec }: UnitedDeployment): PodSelection {
+export function unitedPodSelection({ metadata, spec }: UnitedDeployment): ObjectSelection {
   const { namespace = "" } = metadata;
   const isSubset = { key: SUBSET_LABEL, operator: "Exists" as const };
   const matchExpressions = [...(spec.selector.matchExpressions ?? []), isSubset];

@@ -17,7 +17,7 @@ import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import type { UnitedIndex } from "./classify.ts";
 import { adoptionEffects, unitedEffects } from "./effects.ts";
 import { observeUnitedDeployment, unitedIndex, unitedPodSelection } from "./observe.ts";
@@ -30,7 +30,7 @@ type Deps = KindDeps<UnitedDeployment>;
 
 /** The pods that an object selects, and what they count as. */
 interface Followed {
-  readonly held: HeldPods<Pod>;
+  readonly held: SelectionReader<Pod>;
   readonly index: UnitedIndex;
 }
 
@@ -38,7 +38,7 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
   readonly writes: Writables;
   readonly #deps: Deps;
   readonly #workloads: Readonly<Record<SubsetTemplateName, SubsetWorkloads>>;
-  readonly #pods: PodNeeds<Pod>;
+  readonly #pods: SelectionNeeds<Pod>;
   /** By key. */
   readonly #followed = new Map<string, Followed>();
   /** By key: what the server refused in the last pass. */

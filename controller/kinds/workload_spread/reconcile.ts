@@ -12,7 +12,7 @@ import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { matchOf } from "./inject.ts";
 import { type ObservedSpread, observeWorkloadSpread, seenSpread } from "./observe.ts";
 import { type GivenUp, type PodPatch, planWorkloadSpread } from "./plan.ts";
@@ -29,7 +29,7 @@ const MOST_COSTS = 64;
 
 /** What a pass saw beside the object: a renewed plan is made with it. */
 interface Followed extends ObservedSpread {
-  readonly held: HeldPods<Pod>;
+  readonly held: SelectionReader<Pod>;
 }
 
 export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
@@ -37,7 +37,7 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     pods: writable(podResource, { writeBack: (pod, key) => this.#pods.held(key)?.[0]?.writeBack(pod) }),
   };
   readonly #deps: KindDeps<WorkloadSpread>;
-  readonly #pods: PodNeeds<Pod>;
+  readonly #pods: SelectionNeeds<Pod>;
   readonly #workloads: Workloads;
   /** Pods in the last pass over each key. */
   readonly #sizes = new Map<string, number>();

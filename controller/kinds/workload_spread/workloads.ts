@@ -10,14 +10,14 @@ import {
 } from "../../native/workload.ts";
 import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { PodNeeds } from "../../runtime/selected_pods.ts";
+import type { SelectionNeeds } from "../../runtime/selected_objects.ts";
 import { findTarget, type SpreadWorkload } from "./target_workload.ts";
 import { Whitelist } from "./whitelist.ts";
 
 export class Workloads {
   readonly #deps: KindDeps<WorkloadSpread>;
   readonly #whitelist: Whitelist;
-  readonly #natives: ReadonlyMap<Resource<NativeWorkload>, PodNeeds<NativeWorkload>>;
+  readonly #natives: ReadonlyMap<Resource<NativeWorkload>, SelectionNeeds<NativeWorkload>>;
   readonly #cloneSets: Cache<CloneSet>;
   readonly #statefulSets: Cache<StatefulSet>;
   readonly #nativeStatefulSets: Cache<NativeStatefulSet>;
@@ -28,7 +28,7 @@ export class Workloads {
     const { informers, options } = deps;
     this.#whitelist = new Whitelist({ ...deps, systemNamespace: options.systemNamespace });
     const follow = (resource: Resource<NativeWorkload>) =>
-      deps.selectPods(resource).needs((key, change) => {
+      deps.selectObjects(resource).needs((key, change) => {
         if (change === undefined || (isResized(change) && this.#isAbout(key, change.object))) enqueue(key);
       });
     this.#natives = new Map(

@@ -4,11 +4,11 @@ import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { testLog } from "../../testkit/kube/fake_log.ts";
 import { type FakeServer, fakeServer } from "../../testkit/kube/fake_server.ts";
 import { pod } from "../../testkit/kube/pod_manifest_builder.ts";
-import { type PodSelection, SelectedPods } from "./selected_pods.ts";
+import { type ObjectSelection, SelectedObjects } from "./selected_objects.ts";
 
 function selecting(server: FakeServer, namespace = "") {
   const clock = testClock();
-  const selected = new SelectedPods<Pod>({
+  const selected = new SelectedObjects<Pod>({
     client: server.client,
     clock,
     random: seededRandom(1),
@@ -20,7 +20,7 @@ function selecting(server: FakeServer, namespace = "") {
   return { clock, selected };
 }
 
-const web: PodSelection = { namespace: "ns", labels: { matchLabels: { app: "web" } } };
+const web: ObjectSelection = { namespace: "ns", labels: { matchLabels: { app: "web" } } };
 const names = (pods: { values(): Iterable<Pod> }) => [...pods.values()].map(({ name }) => name).sort();
 
 t.test(
@@ -91,7 +91,7 @@ t.test("a changed selector takes the place of the one before", async (t) => {
   server.put("pods", pod("b", { app: "web" }));
   const { clock, selected } = selecting(server);
   const needs = selected.needs(() => undefined);
-  const front: PodSelection = { namespace: "", labels: "all", fields: "spec.restartPolicy!=Always" };
+  const front: ObjectSelection = { namespace: "", labels: "all", fields: "spec.restartPolicy!=Always" };
   needs.need("k", [web]);
   await clock.settle();
   t.equal(needs.need("k", [web, front]), undefined);

@@ -1,8 +1,8 @@
 /**
- * Pods of any owner, by what an object selects: watches that the server limits by namespace, labels or fields,
- * shared by equal selections, begun when an object needs one and ended when none does. The cache of pods.ts
- * holds only pods of our own kinds; holding every pod of a cluster for the few that somebody selects would cost more
- * than everything else together.
+ * Objects of any owner that objects of a kind select: pods above all, but also Secrets and workloads. Each selection is a watch
+ * that the server limits by namespace, labels or fields. Equal selections share one, which starts when an object needs it and stops
+ * when none does. The shared cache of pods holds only those of our own kinds, because all pods of a cluster, for the few that
+ * are selected, would cost more than everything else together.
  */
 import { formatSelector, type LabelSelector, type Labels, parseSelector } from "../../kube/core/index.ts";
 import {
@@ -22,39 +22,39 @@ import {
   startInformer,
 } from "../../kube/index.ts";
 
-/** What every projection of a pod has. */
-export interface SelectablePod {
+/** What the projection of an object must have. */
+export interface SelectableObject {
   readonly labels: Labels;
   readonly uid: string;
 }
 
-export interface PodSelection {
+export interface ObjectSelection {
   /** Empty: all namespaces. */
   readonly namespace: string;
   /** `all` has to be said: what an absent selector of an object means is for its kind to decide. */
   readonly labels: LabelSelector | "all";
-  /** `spec.restartPolicy!=Always`: a field selector that the server knows for pods. */
+  /** A field selector that the server knows for the resource, for example `spec.restartPolicy!=Always` for pods. */
   readonly fields?: string;
 }
 
-/** The pods of one selection. */
-export interface HeldPods<P> extends Reader<P> {
-  /** What a write of a held pod returned; ignored for pods that are not held (any more). */
-  writeBack(pod: P): boolean;
+/** The objects of one selection. */
+export interface SelectionReader<T> extends Reader<T> {
+  /** What a write of one of them returned; ignored for objects that are not in the selection (any more). */
+  writeBack(object: T): boolean;
   /** For `byIndex`; the same function under the same name as often as one likes. */
-  addIndex(name: string, valuesOf: (pod: P) => readonly string[]): void;
+  addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
 }
 
 /** The needs of one kind; keys are those of its queue. */
-export interface PodNeeds<P> {
+export interface SelectionNeeds<T> {
   /**
    * From now on `key` needs these selections, and none that it needed before. Undefined until the server has sent
-   * all of them: the key is enqueued then. Afterwards it is enqueued by each change of their pods.
+   * all of them: the key is enqueued then. Afterwards each change of their objects enqueues it.
    * Call it in each pass: for unchanged selections it costs their text. Throws ParseError for bad selectors.
    */
-  need(key: string, selections: readonly PodSelection[]): readonly HeldPods<P>[] | undefined;
+  need(key: string, selections: readonly ObjectSelection[]): readonly SelectionReader<T>[] | undefined;
   /** What `need` would return for the selections that the key needs already, without their text. */
-  held(key: string): readonly HeldPods<P>[] | undefined;
+  held(key: string): readonly SelectionReader<T>[] | undefined;
   /** Why a selection that `key` waits for is not listed: the server refuses it. The key is enqueued when that begins. */
   refusal(key: string): KubeError | undefined;
   /** Whether `key` needs any, complete or not. */
@@ -63,56 +63,56 @@ export interface PodNeeds<P> {
   release(key: string): void;
 }
 
-/** Pods by what objects select. */
-export interface Selections<P> {
+/** Objects of one resource by what objects of kinds select. */
+export interface Selections<T> {
   /** The needs of one kind, whose keys `enqueue` puts into its queue. */
-  needs(enqueue: EnqueuePods<P>): PodNeeds<P>;
+  needs(enqueue: EnqueueSelected<T>): SelectionNeeds<T>;
 }
 
-/** Makes one for each resource object: it says in what projection pods are. */
+/** Makes one for each resource object, because that says in what projection the objects are held. */
 export function selectionsByResource(
-  make: <P extends SelectablePod>(resource: Resource<P>) => Selections<P>,
-): <P extends SelectablePod>(resource: Resource<P>) => Selections<P> {
+  make: <T extends SelectableObject>(resource: Resource<T>) => Selections<T>,
+): <T extends SelectableObject>(resource: Resource<T>) => Selections<T> {
   const made = new Map<unknown, unknown>();
-  return <P extends SelectablePod>(resource: Resource<P>) => {
+  return <T extends SelectableObject>(resource: Resource<T>) => {
     const selections = made.get(resource) ?? make(resource);
     made.set(resource, selections);
     // The resource object is the same, hence the type of what it decodes.
-    return selections as Selections<P>;
+    return selections as Selections<T>;
   };
 }
 
 /** `change` is absent when the selection has just become complete. */
-type EnqueuePods<P> = (key: string, change?: Change<P>) => void;
+type EnqueueSelected<T> = (key: string, change?: Change<T>) => void;
 
-interface SelectedPodsDeps<P> {
+interface SelectedObjectsDeps<T> {
   client: Client;
   clock: Clock;
   random: Random;
   log: Log;
   metrics: Metrics;
-  resource: Resource<P>;
+  resource: Resource<T>;
   /** The only namespace that this process cares for; empty for all. */
   namespace: string;
 }
 
 /** One watch and whom it serves. */
-interface Shared<P extends SelectablePod> {
-  readonly pods: SelectionCache<P>;
+interface Shared<T extends SelectableObject> {
+  readonly objects: SelectionCache<T>;
   readonly informer: Informer;
-  readonly holders: Map<EnqueuePods<P>, Set<string>>;
+  readonly holders: Map<EnqueueSelected<T>, Set<string>>;
   complete: boolean;
   /** Of a first list that the server refuses. */
   refusal: KubeError | undefined;
 }
 
-export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P> {
-  readonly #deps: SelectedPodsDeps<P>;
-  readonly #shared = new Map<string, Shared<P>>();
+export class SelectedObjects<T extends SelectableObject = Pod> implements Selections<T> {
+  readonly #deps: SelectedObjectsDeps<T>;
+  readonly #shared = new Map<string, Shared<T>>();
   readonly #ending = new Set<Promise<void>>();
   #stopped = false;
 
-  constructor(deps: SelectedPodsDeps<P>) {
+  constructor(deps: SelectedObjectsDeps<T>) {
     this.#deps = deps;
   }
 
@@ -121,16 +121,16 @@ export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P
     return this.#shared.size;
   }
 
-  needs(enqueue: EnqueuePods<P>): PodNeeds<P> {
+  needs(enqueue: EnqueueSelected<T>): SelectionNeeds<T> {
     const held = new Map<string, readonly string[]>();
     return {
       need: (key, selections) => {
         const wanted = selections.map((selection) => idOf(this.#narrowed(selection)));
         const before = held.get(key) ?? [];
-        const shared = wanted.map((id) => this.#hold(id, enqueue, key));
+        const shared = wanted.map((id) => this.#acquire(id, enqueue, key));
         held.set(key, wanted);
-        // Only after the new ones are held, so that a selection that stays is not watched anew.
-        for (const id of before) if (!wanted.includes(id)) this.#letGo(id, enqueue, key);
+        // Only after the new ones are held, so that the watch of a selection that stays goes on.
+        for (const id of before) if (!wanted.includes(id)) this.#release(id, enqueue, key);
         return completeOf(shared);
       },
       held: (key) => {
@@ -143,7 +143,7 @@ export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P
       },
       has: (key) => held.has(key),
       release: (key) => {
-        for (const id of held.get(key) ?? []) this.#letGo(id, enqueue, key);
+        for (const id of held.get(key) ?? []) this.#release(id, enqueue, key);
         held.delete(key);
       },
     };
@@ -157,15 +157,15 @@ export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P
     await Promise.all(this.#ending);
   }
 
-  #narrowed(selection: PodSelection): PodSelection {
+  #narrowed(selection: ObjectSelection): ObjectSelection {
     if (this.#deps.namespace === "" || selection.namespace !== "") return selection;
     return { ...selection, namespace: this.#deps.namespace };
   }
 
-  #hold(id: string, enqueue: EnqueuePods<P>, key: string): Shared<P> {
+  #acquire(id: string, enqueue: EnqueueSelected<T>, key: string): Shared<T> {
     let shared = this.#shared.get(id);
     if (shared === undefined) {
-      shared = this.#begin(id);
+      shared = this.#start(id);
       this.#shared.set(id, shared);
     }
     const keys = shared.holders.get(enqueue);
@@ -174,7 +174,7 @@ export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P
     return shared;
   }
 
-  #letGo(id: string, enqueue: EnqueuePods<P>, key: string): void {
+  #release(id: string, enqueue: EnqueueSelected<T>, key: string): void {
     const shared = this.#shared.get(id);
     const keys = shared?.holders.get(enqueue);
     if (shared === undefined || keys === undefined) return;
@@ -186,14 +186,14 @@ export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P
     this.#end(shared.informer);
   }
 
-  #begin(id: string): Shared<P> {
+  #start(id: string): Shared<T> {
     const { client, clock, random, log, metrics, resource } = this.#deps;
     const { namespace, labelSelector, fieldSelector } = selectionOf(id);
-    const pods = new SelectionCache<P>(resource, labelSelector);
+    const objects = new SelectionCache<T>(resource, labelSelector);
     const informer = startInformer({
       client,
       resource,
-      cache: pods,
+      cache: objects,
       clock,
       random,
       log,
@@ -207,17 +207,17 @@ export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P
       ...(labelSelector === "" ? {} : { labelSelector }),
       ...(fieldSelector === "" ? {} : { fieldSelector }),
     });
-    const shared: Shared<P> = {
-      pods,
+    const shared: Shared<T> = {
+      objects,
       informer,
       holders: new Map(),
       complete: false,
       refusal: undefined,
     };
-    const notify = (change?: Change<P>): void => {
+    const notify = (change?: Change<T>): void => {
       for (const [enqueue, keys] of shared.holders) for (const key of keys) enqueue(key, change);
     };
-    pods.subscribe((change) => {
+    objects.subscribe((change) => {
       // The first list is reported as one.
       if (shared.complete) notify(change);
     });
@@ -239,38 +239,40 @@ export class SelectedPods<P extends SelectablePod = Pod> implements Selections<P
   }
 }
 
-class SelectionCache<P extends SelectablePod> extends Cache<P> implements HeldPods<P> {
-  readonly #keyOf: (pod: P) => string;
+class SelectionCache<T extends SelectableObject> extends Cache<T> implements SelectionReader<T> {
+  readonly #keyOf: (object: T) => string;
 
-  constructor(resource: Resource<P>, labelSelector: string) {
+  constructor(resource: Resource<T>, labelSelector: string) {
     const selector = parseSelector(labelSelector);
     super({
-      identify: (pod) => resource.codec.identify(pod),
+      identify: (object) => resource.codec.identify(object),
       // What a write returned may have left the selection by that write.
-      keep: (pod) => selector.matches(pod.labels),
-      // A pod that leaves the selection is reported as deleted, and may come back.
+      keep: ({ labels }) => selector.matches(labels),
+      // An object that leaves the selection is reported as deleted, and may come back.
       tombstones: 0,
     });
-    this.#keyOf = (pod) => resource.codec.identify(pod).key;
+    this.#keyOf = (object) => resource.codec.identify(object).key;
   }
 
   /** Without tombstones a late answer must not bring back what the watch has removed. */
-  override writeBack(pod: P): boolean {
-    return this.get(this.#keyOf(pod))?.uid === pod.uid && super.writeBack(pod);
+  override writeBack(object: T): boolean {
+    return this.get(this.#keyOf(object))?.uid === object.uid && super.writeBack(object);
   }
 }
 
-function completeOf<P extends SelectablePod>(shared: readonly Shared<P>[]): HeldPods<P>[] | undefined {
-  return shared.every(({ complete }) => complete) ? shared.map(({ pods }) => pods) : undefined;
+function completeOf<T extends SelectableObject>(
+  shared: readonly Shared<T>[],
+): SelectionReader<T>[] | undefined {
+  return shared.every(({ complete }) => complete) ? shared.map(({ objects }) => objects) : undefined;
 }
 
 /** Equal for selections that ask the server for the same. */
-function idOf({ namespace, labels, fields = "" }: PodSelection): string {
+function idOf({ namespace, labels, fields = "" }: ObjectSelection): string {
   return [namespace, selectionText(labels), fields].join("\n");
 }
 
 /** As a server takes it; empty for all. */
-export function selectionText(labels: PodSelection["labels"]): string {
+export function selectionText(labels: ObjectSelection["labels"]): string {
   return labels === "all" ? "" : formatSelector(labels);
 }
 
