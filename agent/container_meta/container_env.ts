@@ -3,7 +3,7 @@ import { isJsonObject } from "../../kube/index.ts";
 import { type AgentPod, actualEnvHash, hasNoMetadataEnv } from "../../node/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { configOf, envEncoding } from "../containers/next_attempt.ts";
-import type { SeenContainer } from "../containers/observe.ts";
+import type { CriContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 
 const execSeconds = 3;
@@ -19,7 +19,7 @@ export interface EnvHashes {
 export async function envHashes(
   client: CriClient,
   pod: AgentPod,
-  containers: ReadonlyMap<string, SeenContainer>,
+  containers: ReadonlyMap<string, CriContainer>,
   signal: AbortSignal,
 ): Promise<EnvHashes> {
   const hashes = new Map<string, number>();
@@ -42,7 +42,7 @@ export async function envHashes(
  */
 async function envOf(
   client: CriClient,
-  seen: SeenContainer,
+  seen: CriContainer,
   signal: AbortSignal,
 ): Promise<Map<string, string> | undefined> {
   try {

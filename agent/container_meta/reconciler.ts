@@ -9,7 +9,7 @@ import {
   PendingRestarts,
   planContainerMeta,
 } from "../../node/index.ts";
-import { observeContainers, type SeenContainer } from "../containers/observe.ts";
+import { type CriContainer, observeContainers } from "../containers/observe.ts";
 import { stopTermsOf } from "../containers/restarter.ts";
 import type { AgentContext } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
@@ -92,19 +92,14 @@ export class ContainerMetaReconciler {
     pods.writeBack(await client.patch(agentPods, { namespace, name }, { type: "strategic", body }, options));
   }
 
-  #restartNow(
-    client: CriClient,
-    pod: AgentPod,
-    container: SeenContainer,
-    signal: AbortSignal,
-  ): Promise<void> {
+  #restartNow(client: CriClient, pod: AgentPod, container: CriContainer, signal: AbortSignal): Promise<void> {
     const message = `Stopping containerID ${runtimeOf(pod, container)}://${container.name} by container meta restarter`;
     const terms = { ...stopTermsOf(pod, container), component, reason: "meta", message } as const;
     return this.#deps.restarter.restart({ client, pod, container }, terms, signal);
   }
 }
 
-function runtimeOf(pod: AgentPod, container: SeenContainer): string {
+function runtimeOf(pod: AgentPod, container: CriContainer): string {
   const status = pod.containerStatuses.find((one) => one.name === container.name);
   return status?.containerID.split("://")[0] ?? "";
 }

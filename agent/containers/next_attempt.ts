@@ -19,7 +19,7 @@ import {
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import { imageRefusal, type KubeletVersion } from "./image_access.ts";
-import { annotations, type SeenContainer } from "./observe.ts";
+import { annotations, type CriContainer } from "./observe.ts";
 
 /** Everything for the next attempt, prepared while the old container still runs. */
 export interface NextAttempt {
@@ -85,7 +85,7 @@ function isBeingResized(pod: AgentPod, { name, resources }: AgentContainer): boo
 export async function prepareNextAttempt(
   client: CriClient,
   pod: AgentPod,
-  last: SeenContainer,
+  last: CriContainer,
   signal: AbortSignal | undefined,
   kubeletVersion: KubeletVersion,
   lastImages: readonly string[] = [],
@@ -137,7 +137,7 @@ export function requestOfNext(
   containerInfo: string | undefined,
   status: ContainerStatus,
   sandboxInfo: string | undefined,
-  last: SeenContainer,
+  last: CriContainer,
   container: AgentContainer,
   imageId: string,
   pod: AgentPod,
@@ -191,7 +191,7 @@ export const placeholderLabels = { "agent.refit/placeholder": "true" } as const;
  */
 function placeholderFor(
   next: Input<CreateContainerRequest>,
-  last: SeenContainer,
+  last: CriContainer,
   imageId: string,
 ): Input<CreateContainerRequest> {
   return {

@@ -18,14 +18,15 @@ export const annotations = {
   ports: "io.kubernetes.container.ports",
 } as const;
 
-export interface SeenContainer extends RuntimeContainer {
+/** As the runtime tells of it. */
+export interface CriContainer extends RuntimeContainer {
   readonly sandboxId: string;
   readonly attempt: number;
   readonly createdAt: number;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-const states = new Map<number, SeenContainer["state"]>([
+const states = new Map<number, CriContainer["state"]>([
   [ContainerState.CONTAINER_CREATED, "created"],
   [ContainerState.CONTAINER_RUNNING, "running"],
   [ContainerState.CONTAINER_EXITED, "exited"],
@@ -37,7 +38,7 @@ export async function observeContainers(
   podUid: string,
   signal?: AbortSignal,
   only?: string,
-): Promise<ReadonlyMap<string, SeenContainer>> {
+): Promise<ReadonlyMap<string, CriContainer>> {
   const ofOne = only === undefined ? {} : { [labels.container]: only };
   const filter = { label_selector: { [labels.uid]: podUid, ...ofOne } };
   const { containers } = await client.call(methods.ListContainers, { filter }, { signal });
@@ -47,7 +48,7 @@ export async function observeContainers(
     const known = newest.get(name);
     if (!known || isNewer(container, known)) newest.set(name, container);
   }
-  const seen = new Map<string, SeenContainer>();
+  const seen = new Map<string, CriContainer>();
   for (const [name, container] of newest) seen.set(name, await withTimes(client, name, container, signal));
   return seen;
 }
@@ -63,7 +64,7 @@ async function withTimes(
   name: string,
   container: Container,
   signal: AbortSignal | undefined,
-): Promise<SeenContainer> {
+): Promise<CriContainer> {
   const { status } = await client.call(methods.ContainerStatus, { container_id: container.id }, { signal });
   const attempt = container.metadata?.attempt ?? 0;
   const counted = Number(container.annotations[annotations.restartCount]);

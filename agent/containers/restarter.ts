@@ -11,14 +11,14 @@ import type { AgentMetrics, KillReason } from "../metrics.ts";
 import type { PodWatch } from "../pod_watch.ts";
 import type { KubeletVersion } from "./image_access.ts";
 import { type NextAttempt, placeholderLabels, prepareNextAttempt, startNextAttempt } from "./next_attempt.ts";
-import { annotations, type SeenContainer } from "./observe.ts";
+import { annotations, type CriContainer } from "./observe.ts";
 import { type StopTerms, stopContainer } from "./stop.ts";
 
 /** A container of a pod, as its runtime has it. */
 export interface ContainerPlace {
   readonly client: CriClient;
   readonly pod: AgentPod;
-  readonly container: SeenContainer;
+  readonly container: CriContainer;
 }
 
 export interface Prepared {
@@ -263,7 +263,7 @@ export function containerTarget({ namespace, name, uid }: AgentPod, container: s
 const defaultGraceSeconds = 30;
 
 /** As the kubelet would stop the container: by what it wrote onto it, else by the pod. */
-export function stopTermsOf({ containers }: AgentPod, container: SeenContainer): StopTerms {
+export function stopTermsOf({ containers }: AgentPod, container: CriContainer): StopTerms {
   const seconds = Number(container.annotations[annotations.terminationGracePeriod]);
   const ofPod = containers.find((one) => one.name === container.name);
   return {
@@ -273,7 +273,7 @@ export function stopTermsOf({ containers }: AgentPod, container: SeenContainer):
   };
 }
 
-function writtenHook(container: SeenContainer): JsonObject | undefined {
+function writtenHook(container: CriContainer): JsonObject | undefined {
   try {
     const written: unknown = JSON.parse(container.annotations[annotations.preStop] ?? "null");
     return isJsonObject(written) ? written : undefined;

@@ -3,7 +3,7 @@ import { nullLog, nullMetrics } from "../../kube/index.ts";
 import { type AgentPod, agentPod, type ProbeOutcome } from "../../node/index.ts";
 import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import type { SeenContainer } from "../containers/observe.ts";
+import type { CriContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import { AgentError } from "../errors.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -43,13 +43,13 @@ const exec = (more: object = {}) => ({
   ...more,
 });
 
-const seen: SeenContainer = runningContainer;
+const seen: CriContainer = runningContainer;
 
 function bench() {
   const clock = testClock();
   const b = {
     clock,
-    container: seen as SeenContainer | undefined,
+    container: seen as CriContainer | undefined,
     outcome: { state: "Failed", message: "bad" } as ProbeOutcome | undefined,
     runs: 0,
     events: [] as string[],

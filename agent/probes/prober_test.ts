@@ -5,7 +5,7 @@ import { nullLog, nullMetrics, systemClock } from "../../kube/index.ts";
 import type { Probe, ProbeOutcome } from "../../node/index.ts";
 import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
-import type { SeenContainer } from "../containers/observe.ts";
+import type { CriContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import { StatusWriter } from "../status_writer.ts";
 import { ExecProbes } from "./exec_probes.ts";
@@ -20,7 +20,7 @@ const unusedClient: CriClient = {
   close: () => undefined,
 };
 
-const seen: SeenContainer = runningContainer;
+const seen: CriContainer = runningContainer;
 
 interface Bench {
   readonly clock: TestClock;
@@ -28,7 +28,7 @@ interface Bench {
   readonly writes: NodePodProbeStatus[];
   runs: number;
   outcome: ProbeOutcome | undefined;
-  container: SeenContainer | undefined;
+  container: CriContainer | undefined;
   set(probes: readonly { name: string; probe: Probe }[], status?: NodePodProbeStatus): void;
   states(): (string | undefined)[];
 }

@@ -1,7 +1,7 @@
 /** What probes of every kind need of the runtime: their container, and one run in it. */
 import type { Clock } from "../../kube/index.ts";
 import type { Probe, ProbeOutcome } from "../../node/index.ts";
-import { observeContainers, type SeenContainer } from "../containers/observe.ts";
+import { type CriContainer, observeContainers } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import type { RuntimeFinder } from "../runtime_socket/finder.ts";
 import type { ExecProbes } from "./exec_probes.ts";
@@ -9,7 +9,7 @@ import { runProbe } from "./run.ts";
 
 export interface RunningPlace {
   readonly client: CriClient;
-  readonly container: SeenContainer;
+  readonly container: CriContainer;
 }
 
 export class ProbeRunner {

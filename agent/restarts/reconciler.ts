@@ -14,7 +14,7 @@ import {
   unacknowledged,
   unreadablePart,
 } from "../../node/index.ts";
-import { observeContainers, type SeenContainer } from "../containers/observe.ts";
+import { type CriContainer, observeContainers } from "../containers/observe.ts";
 import type { RestartTerms } from "../containers/restarter.ts";
 import type { AgentContext } from "../context.ts";
 import { isAgentError, messageOf } from "../errors.ts";
@@ -224,7 +224,7 @@ class Round {
     runtime: Runtime,
     request: ContainerRecreateRequest,
     pod: AgentPod,
-    container: SeenContainer | undefined,
+    container: CriContainer | undefined,
     plan: RestartPlan,
   ): Promise<RestartPlan["states"]> {
     if (!container) return plan.states;

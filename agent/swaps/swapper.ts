@@ -6,7 +6,7 @@
 import { type Clock, keyOf, plainHash } from "../../kube/index.ts";
 import { type AgentPod, imageOf, kubeletEvidence, swapsOf } from "../../node/index.ts";
 import { ContainerState, methods } from "../../proto/cri/index.ts";
-import { observeContainers, type SeenContainer } from "../containers/observe.ts";
+import { type CriContainer, observeContainers } from "../containers/observe.ts";
 import type { AgentContext } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
@@ -162,7 +162,7 @@ export class Swapper {
   async #untilKubeletKnows(
     client: CriClient,
     { uid }: AgentPod,
-    { id, name, state }: SeenContainer,
+    { id, name, state }: CriContainer,
     image: string,
   ): Promise<Evidence> {
     const { clock, pods } = this.#dependencies;

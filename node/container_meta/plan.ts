@@ -89,7 +89,7 @@ export function needsReport(pod: AgentPod, withEnv: boolean): boolean {
   });
 }
 
-export interface MetaSeen {
+export interface ContainerMetaObserved {
   readonly pod: AgentPod;
   /** Newest instance by container name. */
   readonly containers: ReadonlyMap<string, RuntimeContainer>;
@@ -111,7 +111,10 @@ export interface EnvironmentLack {
   readonly wanted: number;
 }
 
-export function planContainerMeta({ pod, containers, envHashes }: MetaSeen, withEnv: boolean): MetaPlan {
+export function planContainerMeta(
+  { pod, containers, envHashes }: ContainerMetaObserved,
+  withEnv: boolean,
+): MetaPlan {
   const known = new Map(readMeta(pod).map((entry) => [entry.containerID, entry]));
   const meta: ContainerMeta[] = [];
   const restart: EnvironmentLack[] = [];

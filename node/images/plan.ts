@@ -28,7 +28,7 @@ export interface PullPlan {
   readonly status: NodeImageStatus;
 }
 
-export interface PullSeen {
+export interface ImagePullObserved {
   readonly spec: NodeImageSpec;
   /** As the server has it. */
   readonly status: NodeImageStatus | undefined;
@@ -44,13 +44,13 @@ export function taskKey(image: string, tag: string): string {
   return JSON.stringify([image, tag]);
 }
 
-export function planNodeImage(seen: PullSeen, now: number): PullPlan {
+export function planNodeImage(observed: ImagePullObserved, now: number): PullPlan {
   const tasks = new Map<string, PullTask>();
   const stop: string[] = [];
-  let sequence = Math.max(0, ...[...seen.tasks.values()].map((task) => task.sequence));
-  for (const { image, tag, version } of wantedTags(seen.spec)) {
+  let sequence = Math.max(0, ...[...observed.tasks.values()].map((task) => task.sequence));
+  for (const { image, tag, version } of wantedTags(observed.spec)) {
     const key = taskKey(image, tag);
-    const present = seen.tasks.get(key);
+    const present = observed.tasks.get(key);
     if (present?.version === version) {
       tasks.set(key, present);
       continue;
@@ -58,18 +58,19 @@ export function planNodeImage(seen: PullSeen, now: number): PullPlan {
     if (present) stop.push(key);
     tasks.set(
       key,
-      taskFromStatus(seen.status, image, tag, version, ++sequence) ?? newTask(image, tag, version, sequence),
+      taskFromStatus(observed.status, image, tag, version, ++sequence) ??
+        newTask(image, tag, version, sequence),
     );
   }
-  for (const key of seen.tasks.keys()) if (!tasks.has(key)) stop.push(key);
-  const start = startable(tasks, stop, seen);
+  for (const key of observed.tasks.keys()) if (!tasks.has(key)) stop.push(key);
+  const start = startable(tasks, stop, observed);
   for (const key of start) {
     const task = tasks.get(key);
     if (task) tasks.set(key, { ...task, phase: "Pulling", message: "", startedAt: task.startedAt ?? now });
   }
-  if (!seen.runtimeReady) {
+  if (!observed.runtimeReady) {
     for (const [key, task] of tasks)
-      if (task.phase === "Waiting") tasks.set(key, { ...task, message: seen.reason });
+      if (task.phase === "Waiting") tasks.set(key, { ...task, message: observed.reason });
   }
   return { tasks, stop, start, status: pullStatus(tasks) };
 }
@@ -135,12 +136,16 @@ function tagsOfStatus(status: NodeImageStatus | undefined, image: string): JsonO
 }
 
 /** Waiting tasks for which there is a slot. A stopped pull gives its slot back at once: its call is cancelled. */
-function startable(tasks: ReadonlyMap<string, PullTask>, stop: readonly string[], seen: PullSeen): string[] {
-  if (!seen.runtimeReady) return [];
+function startable(
+  tasks: ReadonlyMap<string, PullTask>,
+  stop: readonly string[],
+  observed: ImagePullObserved,
+): string[] {
+  if (!observed.runtimeReady) return [];
   const waiting = [...tasks].filter(([, task]) => task.phase === "Waiting");
   waiting.sort(([, a], [, b]) => a.sequence - b.sequence);
   const running = [...tasks].filter(([key, task]) => task.phase === "Pulling" && !stop.includes(key)).length;
-  const slots = seen.maxPulls > 0 ? Math.max(0, seen.maxPulls - running) : waiting.length;
+  const slots = observed.maxPulls > 0 ? Math.max(0, observed.maxPulls - running) : waiting.length;
   return waiting.slice(0, slots).map(([key]) => key);
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { type PullSeen, type PullTask, planNodeImage, taskKey } from "./plan.ts";
+import { type ImagePullObserved, type PullTask, planNodeImage, taskKey } from "./plan.ts";
 import { fullRepository, imageReference } from "./reference.ts";
 
 const now = Date.parse("2026-01-01T00:00:10Z");
@@ -10,7 +10,7 @@ function tags(...names: readonly string[]): NodeImageSpec["images"] {
   return { nginx: { tags: names.map((tag) => ({ tag, version: 0 })) } };
 }
 
-function seen(more: Partial<PullSeen> = {}): PullSeen {
+function seen(more: Partial<ImagePullObserved> = {}): ImagePullObserved {
   return {
     spec: {},
     status: undefined,

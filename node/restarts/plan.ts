@@ -6,7 +6,7 @@ import { type ReportedContainer, type RuntimeContainer, splitContainerID } from 
 export type RecreateState = NonNullable<ContainerRecreateRequestStatus["containerRecreateStates"]>[number];
 type Snapshot = NonNullable<ContainerRecreateRequestStatus["containerStatusSnapshot"]>;
 
-export interface RestartSeen {
+export interface RestartObserved {
   readonly request: ContainerRecreateRequest;
   /** Newest instance by container name. */
   readonly containers: ReadonlyMap<string, RuntimeContainer>;
@@ -37,9 +37,9 @@ export interface RestartPlan {
 
 const drained = "PreRecreateGrace";
 
-export function planRestart(seen: RestartSeen, now: number): RestartPlan {
-  const { request } = seen;
-  const wrong = wrongContext(seen);
+export function planRestart(observed: RestartObserved, now: number): RestartPlan {
+  const { request } = observed;
+  const wrong = wrongContext(observed);
   if (wrong !== undefined) {
     return {
       states: request.status?.containerRecreateStates ?? [],
@@ -48,18 +48,18 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
       waiting: "",
     };
   }
-  const observed = request.spec.containers.map((container) => observedState(seen, container, now));
-  const graceMs = drainLeftMs(seen, now);
-  const walk = walkStates(request, observed, graceMs === 0);
+  const containers = request.spec.containers.map((container) => progressOf(observed, container, now));
+  const graceMs = drainLeftMs(observed, now);
+  const walk = walkStates(request, containers, graceMs === 0);
   const delays = [
-    ...observed.map((one) => one.requeueAfterMs),
+    ...containers.map((one) => one.requeueAfterMs),
     graceMs > 0 && graceMs < Number.POSITIVE_INFINITY ? graceMs : undefined,
   ];
   const requeueAfterMs = Math.min(...delays.filter((ms) => ms !== undefined));
-  const start = observed.filter((one) => one.startable).map((one) => one.state.name);
+  const start = containers.filter((one) => one.startable).map((one) => one.state.name);
   return {
     states: walk.states,
-    ...(walk.completed ? { completed: { message: "" }, ...missingSnapshot(seen, walk.states) } : {}),
+    ...(walk.completed ? { completed: { message: "" }, ...missingSnapshot(observed, walk.states) } : {}),
     ...(walk.kill === undefined ? {} : { kill: walk.kill }),
     start,
     waiting: walk.completed
@@ -73,7 +73,7 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
 
 /** Nobody adds to the snapshot of a request that is over, so its end brings along what is not in there yet. */
 function missingSnapshot(
-  { request, podStatuses }: RestartSeen,
+  { request, podStatuses }: RestartObserved,
   states: readonly RecreateState[],
 ): { snapshot?: Snapshot } {
   const shown = request.status?.containerStatusSnapshot ?? [];
@@ -94,7 +94,7 @@ function missingSnapshot(
 }
 
 /** Requests that the runtime of this node cannot serve end at once (rule 14). */
-function wrongContext({ request, runtimeName }: RestartSeen): string | undefined {
+function wrongContext({ request, runtimeName }: RestartObserved): string | undefined {
   const runtimes = new Set<string>();
   for (const { name, statusContext } of request.spec.containers) {
     const context = splitContainerID(statusContext?.containerID ?? "");
@@ -110,7 +110,7 @@ function wrongContext({ request, runtimeName }: RestartSeen): string | undefined
     : `failed to find runtime service: not found runtime service for ${runtime} in daemon`;
 }
 
-interface Observed {
+interface ContainerProgress {
   readonly state: RecreateState;
   readonly startable: boolean;
   readonly requeueAfterMs?: number;
@@ -118,10 +118,10 @@ interface Observed {
 
 type ContainerSpec = ContainerRecreateRequest["spec"]["containers"][number];
 
-function observedState(seen: RestartSeen, container: ContainerSpec, now: number): Observed {
+function progressOf(observed: RestartObserved, container: ContainerSpec, now: number): ContainerProgress {
   const { name, statusContext } = container;
-  const previous = seen.request.status?.containerRecreateStates?.find((one) => one.name === name);
-  const isKilled = previous?.isKilled === true || seen.stoppedHere.has(name);
+  const previous = observed.request.status?.containerRecreateStates?.find((one) => one.name === name);
+  const isKilled = previous?.isKilled === true || observed.stoppedHere.has(name);
   const state = (phase: RecreateState["phase"], message = ""): RecreateState => ({
     name,
     phase,
@@ -130,12 +130,12 @@ function observedState(seen: RestartSeen, container: ContainerSpec, now: number)
   });
   if (previous && (previous.phase === "Failed" || previous.phase === "Succeeded"))
     return { state: previous, startable: false };
-  const present = seen.containers.get(name);
+  const present = observed.containers.get(name);
   if (!present) return { state: state("Pending", "not found container on Node"), startable: false };
-  const force = seen.request.spec.strategy?.forceRecreate === true;
-  const oldId = seen.stoppedHere.get(name) ?? splitContainerID(statusContext?.containerID ?? "")?.id;
+  const force = observed.request.spec.strategy?.forceRecreate === true;
+  const oldId = observed.stoppedHere.get(name) ?? splitContainerID(statusContext?.containerID ?? "")?.id;
   if (present.state === "exited") {
-    const never = staysDown(seen.restartPolicy, present);
+    const never = staysDown(observed.restartPolicy, present);
     if (isKilled && never) return { state: state("Failed", never), startable: false };
     return { state: state("Recreating"), startable: isKilled && present.id === oldId };
   }
@@ -143,7 +143,7 @@ function observedState(seen: RestartSeen, container: ContainerSpec, now: number)
   const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);
   // Also when it was said to be stopped: that is reported first, and the agent may have died before it was done.
   if (!replaced) return { state: state("Pending"), startable: false };
-  const leftMs = readyLeftMs(seen, present, now);
+  const leftMs = readyLeftMs(observed, present, now);
   if (leftMs === 0) return { state: state("Succeeded"), startable: false };
   return {
     state: state("Recreating"),
@@ -161,14 +161,18 @@ function staysDown(restartPolicy: string, container: RuntimeContainer): string |
 }
 
 /** 0 when the new container is ready and ran long enough; milliseconds until it may be; undefined until something changes. */
-function readyLeftMs(seen: RestartSeen, container: RuntimeContainer, now: number): number | undefined {
-  const id = `${seen.runtimeName}://${container.id}`;
-  const { containerStatusSnapshot: snapshot = [] } = seen.request.status ?? {};
-  const ready = [...snapshot, ...seen.podStatuses].some(
+function readyLeftMs(
+  observed: RestartObserved,
+  container: RuntimeContainer,
+  now: number,
+): number | undefined {
+  const id = `${observed.runtimeName}://${container.id}`;
+  const { containerStatusSnapshot: snapshot = [] } = observed.request.status ?? {};
+  const ready = [...snapshot, ...observed.podStatuses].some(
     (one) => one.name === container.name && one.containerID === id && one.ready,
   );
   if (!ready || container.state !== "running") return undefined;
-  const neededMs = (seen.request.spec.strategy?.minStartedSeconds ?? 0) * 1000;
+  const neededMs = (observed.request.spec.strategy?.minStartedSeconds ?? 0) * 1000;
   const ranMs = now - container.startedAt;
   return ranMs > neededMs ? 0 : neededMs - ranMs + 1;
 }
@@ -187,7 +191,7 @@ function drainedAt({ status }: ContainerRecreateRequest): number | undefined {
  * Milliseconds of the not-ready grace that are left; infinite until the pod is known to be held not ready. The condition
  * has whole seconds and may show up to one too early: the grace is as long as asked for by the agent's own clock.
  */
-function drainLeftMs({ request, heldSince }: RestartSeen, now: number): number {
+function drainLeftMs({ request, heldSince }: RestartObserved, now: number): number {
   const seconds = request.spec.strategy?.unreadyGracePeriodSeconds;
   if (seconds === undefined) return 0;
   const shown = drainedAt(request);
@@ -206,11 +210,11 @@ interface Walk {
 /** In the order of the list: at most one stop in a pass; with orderedRecreate nothing after one that is not done. */
 function walkStates(
   request: ContainerRecreateRequest,
-  observed: readonly Observed[],
+  containers: readonly ContainerProgress[],
   mayKill: boolean,
 ): Walk {
   const { orderedRecreate = false, failurePolicy = "Fail" } = request.spec.strategy ?? {};
-  const states = observed.map((one) => one.state);
+  const states = containers.map((one) => one.state);
   let waiting = "";
   for (const [index, state] of states.entries()) {
     if (state.phase === "Failed" && failurePolicy !== "Ignore")

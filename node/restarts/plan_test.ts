@@ -1,7 +1,7 @@
 import t from "tap";
 import type { ContainerRecreateRequest, ContainerRecreateRequestSpec } from "../../crds/index.ts";
 import type { RuntimeContainer } from "../container.ts";
-import { pickRequest, planRestart, type RestartSeen, restartStatus } from "./plan.ts";
+import { pickRequest, planRestart, type RestartObserved, restartStatus } from "./plan.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
 type Status = ContainerRecreateRequest["status"];
@@ -49,7 +49,7 @@ const ready = (name: string) => ({
   restartCount: 1,
 });
 
-function seen(more: Partial<RestartSeen>): RestartSeen {
+function seen(more: Partial<RestartObserved>): RestartObserved {
   return {
     request: request(["app"]),
     containers: new Map([container("app")]),

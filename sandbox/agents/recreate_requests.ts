@@ -6,7 +6,7 @@ import {
   pickRequest,
   planRestart,
   podNameOf,
-  type RestartSeen,
+  type RestartObserved,
   requestLabels,
   restartStatus,
   splitContainerID,
@@ -115,7 +115,7 @@ export class RecreateRequests {
   }
 
   /** Undefined when the pod is not the one that is meant, or not on a simulated node. */
-  #seen(request: Request, podKey: string, pod: StoredObject | undefined): RestartSeen | undefined {
+  #seen(request: Request, podKey: string, pod: StoredObject | undefined): RestartObserved | undefined {
     const run = this.#runOf(request);
     if (run === undefined || !isPod(pod) || pod.metadata.uid !== podUidOf(request)) return undefined;
     const heldSince = this.#held.of(podKey, request, this.#parts.clock.now());

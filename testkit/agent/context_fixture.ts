@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
-import type { SeenContainer } from "../../agent/containers/observe.ts";
+import type { CriContainer } from "../../agent/containers/observe.ts";
 import { ContainerRestarter } from "../../agent/containers/restarter.ts";
 import type { AgentContext } from "../../agent/context.ts";
 import { createAgentMetrics } from "../../agent/metrics.ts";
@@ -68,7 +68,7 @@ function settledFinder(current: Runtime | undefined): RuntimeFinder {
 }
 
 /** The container `main` as the runtime shows it while it runs. */
-export const runningContainer: SeenContainer = {
+export const runningContainer: CriContainer = {
   name: "main",
   id: "c1",
   sandboxId: "s",
