@@ -73,7 +73,7 @@ export { deletionCostAnnotation, hasCosts as hasSpreadCosts } from "./kinds/work
 export { matchOf as spreadMatchOf } from "./kinds/workload_spread/inject.ts";
 export { record as recordInSpread } from "./kinds/workload_spread/ledger.ts";
 export { listTarget as listSpreadTarget } from "./kinds/workload_spread/listed_target.ts";
-export { observeWorkloadSpread, seenSpread } from "./kinds/workload_spread/observe.ts";
+export { observeWorkloadSpread, workloadSpreadInput } from "./kinds/workload_spread/observe.ts";
 export { planWorkloadSpread, type SpreadPlan } from "./kinds/workload_spread/plan.ts";
 export { CLOSED_MS as CLOSED_SUBSET_MS } from "./kinds/workload_spread/status.ts";
 export type { SpreadWorkload } from "./kinds/workload_spread/target_workload.ts";

@@ -13,10 +13,10 @@ import {
   type SpreadPlan,
   SpreadWhitelist,
   type SpreadWorkload,
-  seenSpread,
   spreadCapOf,
   versionIgnored,
   wholePodResource,
+  workloadSpreadInput,
 } from "../../controller/index.ts";
 import {
   schedulableCondition,
@@ -42,21 +42,21 @@ export const workloadSpreadPlanner = planner({
   async forecast(found, request) {
     const { namespace } = request.access;
     const object = { ...found, metadata: { namespace, ...found.metadata } };
-    const seen = await see(request, object);
-    if (seen === undefined) return withoutWorkload(object);
+    const planned = await planSpread(request, object);
+    if (planned === undefined) return withoutWorkload(object);
     return {
-      summary: summaryOf(seen),
+      summary: summaryOf(planned),
       actions: [],
-      steps: stepsOf(seen),
-      waiting: waitingOf(seen),
-      requeueAfterMs: seen.plan.requeueAfterMs,
-      notices: noticesOf(seen),
+      steps: stepsOf(planned),
+      waiting: waitingOf(planned),
+      requeueAfterMs: planned.plan.requeueAfterMs,
+      notices: noticesOf(planned),
     };
   },
 });
 
 /** A WorkloadSpread in its cluster, and what the controller would make of it. */
-interface Seen {
+interface PlannedSpread {
   readonly object: WorkloadSpread;
   readonly workload: SpreadWorkload;
   readonly pods: readonly Pod[];
@@ -68,7 +68,10 @@ interface Seen {
 }
 
 /** Undefined where there is no such workload. */
-async function see({ access, host }: ForecastRequest, object: WorkloadSpread): Promise<Seen | undefined> {
+async function planSpread(
+  { access, host }: ForecastRequest,
+  object: WorkloadSpread,
+): Promise<PlannedSpread | undefined> {
   const { client } = access;
   const { clock } = host;
   const { namespace = "" } = object.metadata;
@@ -83,7 +86,7 @@ async function see({ access, host }: ForecastRequest, object: WorkloadSpread): P
   const reader = { ...listedCluster({ pods: found, nodes }), wholePod: wholePods(access, namespace) };
   const observed = await observeWorkloadSpread(object, workload, reader);
   const now = clock.now();
-  const spread = seenSpread(object, observed, reader, now);
+  const spread = workloadSpreadInput(object, observed, reader, now);
   return { object, ...observed, pods: spread.pods, plan: planWorkloadSpread(spread), now };
 }
 
@@ -128,7 +131,7 @@ function withoutWorkload(object: WorkloadSpread): Forecast {
 }
 
 /** `5 of 6 pods of CloneSet web: a 2 of 2, b 3 of any number; 1 in no subset`. */
-function summaryOf({ object, workload: { size }, pods, plan }: Seen): string {
+function summaryOf({ object, workload: { size }, pods, plan }: PlannedSpread): string {
   const active = pods.filter(isActivePod);
   const statuses = plan.status.subsetStatuses ?? [];
   const placed = statuses.reduce((sum, { replicas }) => sum + replicas, 0);
@@ -141,7 +144,7 @@ function summaryOf({ object, workload: { size }, pods, plan }: Seen): string {
   return `${wanted} of ${targetName(object)}: ${places.join(", ")}${outside > 0 ? `, ${outside} in no subset` : ""}`;
 }
 
-function stepsOf({ adopted, plan }: Seen): string[] {
+function stepsOf({ adopted, plan }: PlannedSpread): string[] {
   const isAdopted = ({ pod }: SpreadPlan["patches"][number]) => adopted.has(pod.uid);
   const taken = Map.groupBy(plan.patches.filter(isAdopted), ({ pod }) => adopted.get(pod.uid));
   const costs = Map.groupBy(
@@ -162,7 +165,7 @@ function stepsOf({ adopted, plan }: Seen): string[] {
   ];
 }
 
-function waitingOf({ object, workload, plan }: Seen): Forecast["waiting"] {
+function waitingOf({ object, workload, plan }: PlannedSpread): Forecast["waiting"] {
   const statuses = Object.values(plan.status.versionedSubsetStatuses ?? {}).flat();
   const keysOf = (of: (status: WorkloadSpreadSubsetStatus) => object | undefined) =>
     statuses.flatMap((status) => Object.keys(of(status) ?? {}));
@@ -196,23 +199,23 @@ function waitingOf({ object, workload, plan }: Seen): Forecast["waiting"] {
   return waiting.filter((entry) => entry !== undefined);
 }
 
-function noticesOf(seen: Seen): string[] {
-  return [...nextPlace(seen), ...closedSubsets(seen), ...overfullSubsets(seen)];
+function noticesOf(planned: PlannedSpread): string[] {
+  return [...nextPlace(planned), ...closedSubsets(planned), ...overfullSubsets(planned)];
 }
 
 /** Where the next new pod goes. */
-function nextPlace(seen: Seen): string[] {
-  const { object, workload, plan, now } = seen;
+function nextPlace(planned: PlannedSpread): string[] {
+  const { object, workload, plan, now } = planned;
   const { subsets, targetRef } = object.spec;
   if (targetRef.kind === "StatefulSet") return [ordinalsOf(subsets)];
   const versions = Object.keys(plan.status.versionedSubsetStatuses ?? {});
   const isVersioned = versions.some((version) => version !== versionIgnored);
   const version = workload.latestVersion ?? (isVersioned ? undefined : versionIgnored);
   if (version === undefined) return [];
-  const planned = { ...object, status: plan.status };
+  const reported = { ...object, status: plan.status };
   const {
     subsets: [subset],
-  } = recordInSpread(planned, [{ type: "creation", version, key: "" }], workload.size, now);
+  } = recordInSpread(reported, [{ type: "creation", version, key: "" }], workload.size, now);
   return [
     subset === undefined
       ? "every subset is full or closed: a new pod is created without a place"
@@ -235,7 +238,7 @@ function ordinalsOf(subsets: readonly WorkloadSpreadSubset[]): string {
   return `pods are placed by ordinal: ${ranges.join(", ")}`;
 }
 
-function closedSubsets({ plan }: Seen): string[] {
+function closedSubsets({ plan }: PlannedSpread): string[] {
   return (plan.status.subsetStatuses ?? []).flatMap(({ name, conditions }) => {
     const condition = findCondition(conditions, schedulableCondition);
     if (condition?.status !== "False") return [];
@@ -247,7 +250,7 @@ function closedSubsets({ plan }: Seen): string[] {
 }
 
 /** Running pods are never moved. */
-function overfullSubsets({ object, workload, plan }: Seen): string[] {
+function overfullSubsets({ object, workload, plan }: PlannedSpread): string[] {
   return object.spec.subsets.flatMap((subset, index) => {
     const over =
       (plan.status.subsetStatuses?.[index]?.replicas ?? 0) -

@@ -6,7 +6,7 @@
  */
 import { timeOf } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
-import type { CronJobSeen, Strategy } from "./observe.ts";
+import type { AdvancedCronJobObserved, Strategy } from "./observe.ts";
 import type { Occurrences } from "./occurrences.ts";
 
 /** On a cron job that has run nothing yet: the time from which it counts, however many times it has missed since. */
@@ -27,7 +27,7 @@ export interface Memory {
   readonly isEmpty: boolean;
 }
 
-export function memoryOf({ job: { metadata, status }, children, now }: CronJobSeen): Memory {
+export function memoryOf({ job: { metadata, status }, children, now }: AdvancedCronJobObserved): Memory {
   const ran = [timeOf(status?.lastScheduleTime), ...children.map((child) => child.scheduledAt)].filter(
     (time) => time !== undefined,
   );

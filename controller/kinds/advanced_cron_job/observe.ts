@@ -27,7 +27,7 @@ export interface Child {
   isGoing: boolean;
 }
 
-export interface CronJobSeen {
+export interface AdvancedCronJobObserved {
   job: AdvancedCronJob;
   /** Children of every kind that the cron job controls. */
   children: readonly Child[];
@@ -80,7 +80,7 @@ export function observeAdvancedCronJob(
   job: AdvancedCronJob,
   children: CronJobChildren,
   now: number,
-): CronJobSeen {
+): AdvancedCronJobObserved {
   return { job, children: children.of(job), localZone, now };
 }
 

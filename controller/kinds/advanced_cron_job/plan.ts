@@ -20,7 +20,7 @@ import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import { childApiVersions, childBody } from "./child_manifest.ts";
 import { isGivenUp, memoryOf, scheduledSinceOf } from "./memory.ts";
-import { type Child, type CronJobSeen, cronStrategyOf, type Strategy } from "./observe.ts";
+import { type AdvancedCronJobObserved, type Child, cronStrategyOf, type Strategy } from "./observe.ts";
 import { type Occurrences, occurrencesOf } from "./occurrences.ts";
 
 export interface CronJobPlan {
@@ -39,27 +39,27 @@ export interface CronJobPlan {
 /** A timer does not notice when the clock is set: after this time it is looked at again. */
 const longestSleepMs = 60_000;
 
-export function planAdvancedCronJob(seen: CronJobSeen): CronJobPlan {
-  const { job, now } = seen;
+export function planAdvancedCronJob(observed: AdvancedCronJobObserved): CronJobPlan {
+  const { job, now } = observed;
   const strategy = cronStrategyOf(job);
-  const memory = memoryOf(seen);
+  const memory = memoryOf(observed);
   const { last, from } = memory;
   const plan: CronJobPlan = {
     deletions: [],
     creation: undefined,
     scheduledSince: undefined,
-    status: statusOf(seen, strategy, last),
+    status: statusOf(observed, strategy, last),
     waiting: [],
     requeueAfterMs: undefined,
   };
   if (job.metadata.deletionTimestamp !== undefined) return plan;
-  const rest = { ...plan, deletions: historyOf(seen.children, strategy) };
+  const rest = { ...plan, deletions: historyOf(observed.children, strategy) };
   const schedule = scheduleOf(job);
   if (strategy.kind === undefined)
     return { ...rest, waiting: [malformed("spec.template has no job to start")] };
   if (typeof schedule === "string")
     return { ...rest, waiting: [strategy.paused ? paused("") : malformed(schedule)] };
-  const times = occurrencesOf(schedule, seen.localZone, from);
+  const times = occurrencesOf(schedule, observed.localZone, from);
   if (isGivenUp(memory, times, strategy, now)) {
     const waiting = tooManyMissed(from);
     return { ...rest, waiting: strategy.paused ? [paused(""), waiting] : [waiting] };
@@ -75,7 +75,7 @@ export function planAdvancedCronJob(seen: CronJobSeen): CronJobPlan {
     waiting: waitingFor(next),
   };
   const due = missed ? dueTime(times, from, strategy, now) : undefined;
-  return due === undefined ? base : start(base, seen, strategy, due);
+  return due === undefined ? base : start(base, observed, strategy, due);
 }
 
 /** The schedule, or why there is none: objects stored before a rule was made may have any text. */
@@ -101,9 +101,14 @@ function dueTime(
 }
 
 /** Rule 8. */
-function start(base: CronJobPlan, seen: CronJobSeen, strategy: Strategy, due: number): CronJobPlan {
+function start(
+  base: CronJobPlan,
+  observed: AdvancedCronJobObserved,
+  strategy: Strategy,
+  due: number,
+): CronJobPlan {
   const { kind, concurrency } = strategy;
-  const active = seen.children.filter((child) => child.state === "active");
+  const active = observed.children.filter((child) => child.state === "active");
   if (kind === undefined) return base;
   if (concurrency === "Forbid" && active.length > 0) {
     const waiting: Waiting = {
@@ -117,7 +122,7 @@ function start(base: CronJobPlan, seen: CronJobSeen, strategy: Strategy, due: nu
   return {
     ...base,
     deletions: [...base.deletions, ...replaced],
-    creation: childBody(seen.job, kind, due, seen.localZone),
+    creation: childBody(observed.job, kind, due, observed.localZone),
   };
 }
 
@@ -135,7 +140,7 @@ function byStart(a: Child, b: Child): number {
 }
 
 function statusOf(
-  { job, children }: CronJobSeen,
+  { job, children }: AdvancedCronJobObserved,
   { kind }: Strategy,
   last: number | undefined,
 ): AdvancedCronJobStatus {

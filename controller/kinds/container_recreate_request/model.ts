@@ -4,7 +4,7 @@ import type { Pod } from "../../../kube/index.ts";
 import type { KindEffect } from "../../plan/effects.ts";
 import type { ConditionChange } from "../../rollout/writes/pod_patch.ts";
 
-export interface Seen {
+export interface RecreateRequestObserved {
   readonly request: ContainerRecreateRequest;
   /** The pod of the request's label; undefined when it is missing, terminating, or another one has its name. */
   readonly pod: Pod | undefined;

@@ -8,7 +8,7 @@ import { formatTime, timeOf } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { hasGate, KRUISE_READY } from "../../rollout/pods/pod_state.ts";
 import { addNotReadyKey, removeNotReadyKey } from "../../rollout/pods/readiness.ts";
-import type { RecreateAction, RecreatePlan, Seen } from "./model.ts";
+import type { RecreateAction, RecreatePlan, RecreateRequestObserved } from "./model.ts";
 import { changedSnapshot, completedStatus, withGraceCondition } from "./status.ts";
 
 /** How long an agent may take to say that it has seen a request. */
@@ -21,11 +21,11 @@ const LOOK_MS = 3_000;
  */
 const HELD_ANNOTATION = "refit.dev/held-not-ready-since";
 
-export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
-  const { request } = seen;
-  if (request.metadata.deletionTimestamp) return { effects: release(seen) };
-  if (request.status?.phase === "Completed") return planFinished(seen, now);
-  const end = endOf(seen, now);
+export function planRecreateRequest(observed: RecreateRequestObserved, now: number): RecreatePlan {
+  const { request } = observed;
+  if (request.metadata.deletionTimestamp) return { effects: release(observed) };
+  if (request.status?.phase === "Completed") return planFinished(observed, now);
+  const end = endOf(observed, now);
   if ("message" in end) {
     return {
       effects: [{ type: "patch status", status: completedStatus(end.message, now), exact: true }],
@@ -33,13 +33,13 @@ export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
   }
   const { endsInMs, pod } = end;
   const effects = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
-  const requeueAfterMs = Math.min(endsInMs, seen.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
+  const requeueAfterMs = Math.min(endsInMs, observed.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
   return { effects, ...(Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : {}) };
 }
 
 /** Why the request ends without its agent (rule 11), or for how long it may still go on. */
 function endOf(
-  { request, pod }: Seen,
+  { request, pod }: RecreateRequestObserved,
   now: number,
 ): { readonly message: string } | { readonly endsInMs: number; readonly pod: Pod } {
   if (pod === undefined) return { message: "pod has gone" };
@@ -85,7 +85,7 @@ function hold({ metadata }: ContainerRecreateRequest, pod: Pod, now: number): Re
 }
 
 /** Rule 13: the pod is given back, then the finalizer and the label go in one write. */
-function release({ request, pod }: Seen): RecreateAction[] {
+function release({ request, pod }: RecreateRequestObserved): RecreateAction[] {
   const { metadata } = request;
   const { finalizers = [], labels = {} } = metadata;
   const effects: RecreateAction[] = [];
@@ -107,9 +107,9 @@ function release({ request, pod }: Seen): RecreateAction[] {
   return effects;
 }
 
-function planFinished(seen: Seen, now: number): RecreatePlan {
-  const { spec, status, metadata } = seen.request;
-  const effects = release(seen);
+function planFinished(observed: RecreateRequestObserved, now: number): RecreatePlan {
+  const { spec, status, metadata } = observed.request;
+  const effects = release(observed);
   const { ttlSecondsAfterFinished } = spec;
   if (ttlSecondsAfterFinished === undefined) return { effects };
   const endedAt = timeOf(status?.completionTime) ?? timeOf(metadata.creationTimestamp) ?? now;

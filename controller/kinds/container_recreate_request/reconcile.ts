@@ -10,7 +10,7 @@ import { podPatch } from "../../rollout/writes/pod_patch.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
-import type { RecreateAction, Seen } from "./model.ts";
+import type { RecreateAction, RecreateRequestObserved } from "./model.ts";
 import { planRecreateRequest } from "./plan.ts";
 
 /** `namespace/name` of the pod. */
@@ -31,12 +31,12 @@ export function containerRecreateRequestReconciler(
   return {
     writes: { pods: writable(podResource, { writeBack: (pod) => caches.pods.writeBack(pod) }) },
     async reconcile(request) {
-      const seen = needsPod(request) ? await podOf(deps, request) : { pod: undefined, watched: false };
+      const observed = needsPod(request) ? await podOf(deps, request) : { pod: undefined, watched: false };
       const now = clock.now();
-      const { effects, requeueAfterMs } = planRecreateRequest({ request, ...seen }, now);
+      const { effects, requeueAfterMs } = planRecreateRequest({ request, ...observed }, now);
       const planned = effects.flatMap((effect): KindEffect[] => {
         if (effect.type !== "set pod conditions") return [effect];
-        return seen.pod === undefined ? [] : [conditionsOf(seen.pod, effect, now)];
+        return observed.pod === undefined ? [] : [conditionsOf(observed.pod, effect, now)];
       });
       return { effects: planned, requeueAfterMs };
     },
@@ -56,7 +56,7 @@ function needsPod({ metadata, status }: ContainerRecreateRequest): boolean {
 async function podOf(
   { caches, client, signal }: KindDeps<ContainerRecreateRequest>,
   request: ContainerRecreateRequest,
-): Promise<Pick<Seen, "pod" | "watched">> {
+): Promise<Pick<RecreateRequestObserved, "pod" | "watched">> {
   const uid = request.metadata.labels?.[RECREATE_POD_UID_LABEL];
   const isMeant = (pod: Pod): boolean => pod.uid === uid && pod.deletionAt === undefined;
   const cached = caches.pods.get(podKeyOf(request));

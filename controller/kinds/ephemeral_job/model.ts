@@ -18,7 +18,7 @@ export interface Target {
   readonly state: PodState;
 }
 
-export interface JobSeen {
+export interface EphemeralJobObserved {
   readonly job: EphemeralJob;
   /** Pods that the selector matches. */
   readonly pods: readonly ObservedPod[];

@@ -10,7 +10,7 @@ import { listJobStatus } from "./status.ts";
 
 export const HASH_LABEL = "controller-revision-hash";
 
-interface ListJobSeen {
+interface ImageListPullJobObserved {
   readonly job: ImageListPullJob;
   /** Jobs that it controls. */
   readonly children: readonly ImagePullJob[];
@@ -40,7 +40,7 @@ const idle: ListJobPlan = {
 };
 
 /** `now`: milliseconds since the epoch. */
-export function planImageListPullJob({ job, children }: ListJobSeen, now: number): ListJobPlan {
+export function planImageListPullJob({ job, children }: ImageListPullJobObserved, now: number): ListJobPlan {
   if (job.metadata.deletionTimestamp !== undefined) return idle;
   if (job.status?.completionTime !== undefined) return planFinished(job, now);
   const hash = templateHash(job);

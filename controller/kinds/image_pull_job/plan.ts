@@ -5,7 +5,7 @@ import { earliest } from "../../plan/earliest.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { finishedStatus, runningStatus } from "./status.ts";
 
-interface PullJobSeen {
+interface ImagePullJobObserved {
   readonly job: ImagePullJob;
   /** Undefined while the nodes are not known yet. */
   readonly nodes: NodeCounts | undefined;
@@ -44,14 +44,14 @@ const idle: PullJobPlan = {
 };
 
 /** `now`: milliseconds since the epoch. */
-export function planImagePullJob(seen: PullJobSeen, now: number): PullJobPlan {
-  const { metadata, status } = seen.job;
-  if (metadata.deletionTimestamp !== undefined) return { ...idle, release: seen.guarded };
-  if (status?.completionTime !== undefined) return planFinished(seen, now);
-  return planRunning(seen, now);
+export function planImagePullJob(observed: ImagePullJobObserved, now: number): PullJobPlan {
+  const { metadata, status } = observed.job;
+  if (metadata.deletionTimestamp !== undefined) return { ...idle, release: observed.guarded };
+  if (status?.completionTime !== undefined) return planFinished(observed, now);
+  return planRunning(observed, now);
 }
 
-function planFinished({ job, guarded, ownedByList }: PullJobSeen, now: number): PullJobPlan {
+function planFinished({ job, guarded, ownedByList }: ImagePullJobObserved, now: number): PullJobPlan {
   const ttl = job.spec.completionPolicy?.ttlSecondsAfterFinished;
   const completedAt = timeOf(job.status?.completionTime);
   if (typeof ttl !== "number" || completedAt === undefined || ownedByList) {
@@ -68,7 +68,7 @@ function planFinished({ job, guarded, ownedByList }: PullJobSeen, now: number): 
  */
 const NODE_IMAGE_CREATION_MS = 10_000;
 
-function planRunning({ job, nodes, nodesDueAt, guarded }: PullJobSeen, now: number): PullJobPlan {
+function planRunning({ job, nodes, nodesDueAt, guarded }: ImagePullJobObserved, now: number): PullJobPlan {
   const guard = !guarded && (job.spec.pullSecrets?.length ?? 0) > 0;
   const startedAt = timeOf(job.status?.startTime) ?? Math.floor(now / 1000) * 1000;
   const startTime = formatTime(startedAt);

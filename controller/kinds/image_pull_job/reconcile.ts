@@ -8,7 +8,7 @@ import type { Edit, EditEffect, KindEffect, Outcomes, WriteOutcome } from "../..
 import { controllerOfKind, ownersOf } from "../../plan/owners.ts";
 import { imageListPullJobResource, nodeImageResource } from "../../plan/resources.ts";
 import type { SecretReference } from "../../rollout/images/node_image.ts";
-import { nodeImageDueAt, seenNode } from "../../rollout/images/node_image_due.ts";
+import { nodeForImages, nodeImageDueAt } from "../../rollout/images/node_image_due.ts";
 import { isPullTask, type PullTask, withTask } from "../../rollout/images/pull_task.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
 import type { Writables } from "../../runtime/executor/executor.ts";
@@ -88,8 +88,8 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     const heldMs = tally?.nodes.releaseHeld(clock.monotonic());
     const ownedByList = controllerOfKind(ownersOf(job), imageListPullJobResource.kind) !== undefined;
     const nodesDueAt = tally?.nodes.desired === 0 ? this.#nodesDueAt(tally) : undefined;
-    const seen = { job, nodes: tally?.nodes, nodesDueAt, guarded, ownedByList };
-    const plan = planImagePullJob(seen, clock.now());
+    const observed = { job, nodes: tally?.nodes, nodesDueAt, guarded, ownedByList };
+    const plan = planImagePullJob(observed, clock.now());
     const effects: KindEffect[] = [...events];
     if (plan.guard) effects.push({ type: "add finalizer", finalizer });
     const released = plan.release ? this.#secrets.giveBack(key, job) : undefined;
@@ -134,7 +134,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
       const { name, labels } = node;
       if (this.#nodeImages.get(name) !== undefined || !selection.selects({ metadata: { name, labels } }))
         continue;
-      const dueAt = nodeImageDueAt(seenNode(node), options.nodeImageCreationDelayMs);
+      const dueAt = nodeImageDueAt(nodeForImages(node), options.nodeImageCreationDelayMs);
       if (dueAt !== undefined) last = Math.max(last ?? dueAt, dueAt);
     }
     return last;

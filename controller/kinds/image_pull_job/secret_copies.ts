@@ -14,7 +14,7 @@ const BATCH = "batch";
 const CREDENTIAL_TYPES: readonly string[] = ["kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg"];
 const LONGEST_NAME = 253;
 
-interface SecretsSeen {
+interface PullSecretsObserved {
   /** `namespace/name` of the job. */
   readonly job: string;
   readonly jobNamespace: string;
@@ -49,40 +49,45 @@ interface SecretsPlan {
 }
 
 /** What a job that runs needs. */
-export function planSecretCopies(seen: SecretsSeen): SecretsPlan {
+export function planSecretCopies(observed: PullSecretsObserved): SecretsPlan {
   const writes: SecretWrite[] = [];
   const references: SecretReference[] = [];
   const unsupported: PullSecret[] = [];
-  for (const source of seen.sources) {
+  for (const source of observed.sources) {
     if (source === undefined || source.deleting) continue;
     if (!CREDENTIAL_TYPES.includes(source.type)) {
       unsupported.push(source);
       continue;
     }
     const { namespace, name } = source;
-    if (namespace === seen.namespace) {
+    if (namespace === observed.namespace) {
       references.push({ namespace, name });
       continue;
     }
-    const present = copyOf(seen, source);
+    const present = copyOf(observed, source);
     // The type of a secret cannot be changed: another one takes its place.
     if (present !== undefined && present.type !== source.type) writes.push({ type: "delete", copy: present });
     const kept = present?.type === source.type ? present : undefined;
-    const copy = wantedCopy(source, kept?.name ?? copyName(source, seen.copies), jobsOf(present), seen.job);
+    const copy = wantedCopy(
+      source,
+      kept?.name ?? copyName(source, observed.copies),
+      jobsOf(present),
+      observed.job,
+    );
     if (kept === undefined) writes.push({ type: "create", copy });
     else if (!isAsWanted(kept, copy)) writes.push({ type: "update", before: kept, copy });
-    references.push({ namespace: seen.namespace, name: copy.name, mode: BATCH });
+    references.push({ namespace: observed.namespace, name: copy.name, mode: BATCH });
   }
   return { writes, references, unsupported };
 }
 
 /** What a job that is over gives back: a copy that no other job names is deleted. */
-export function planRelease(seen: Pick<SecretsSeen, "job" | "copies">): SecretWrite[] {
+export function planRelease(observed: Pick<PullSecretsObserved, "job" | "copies">): SecretWrite[] {
   const writes: SecretWrite[] = [];
-  for (const copy of seen.copies) {
+  for (const copy of observed.copies) {
     const jobs = jobsOf(copy);
-    if (!jobs.includes(seen.job)) continue;
-    const left = jobs.filter((job) => job !== seen.job);
+    if (!jobs.includes(observed.job)) continue;
+    const left = jobs.filter((job) => job !== observed.job);
     if (left.length === 0) writes.push({ type: "delete", copy });
     else
       writes.push({
@@ -100,7 +105,7 @@ export function namesJob(secret: PullSecret, job: string): boolean {
 }
 
 /** The copy that names the job already, else the first by name (rule P4.15). */
-function copyOf({ copies, job }: SecretsSeen, source: PullSecret): PullSecret | undefined {
+function copyOf({ copies, job }: PullSecretsObserved, source: PullSecret): PullSecret | undefined {
   const key = keyOfSecret(source);
   const candidates = copies
     .filter((copy) => copy.annotations[SOURCE] === key && !copy.deleting)

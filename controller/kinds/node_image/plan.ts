@@ -4,12 +4,12 @@ import { createMergePatch, jsonEqual } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import type { KindEffect } from "../../plan/effects.ts";
 import { FAKE_LABEL, PULL_JOB } from "../../rollout/images/node_image.ts";
-import { nodeImageDueAt, type SeenNode } from "../../rollout/images/node_image_due.ts";
+import { type NodeForImages, nodeImageDueAt } from "../../rollout/images/node_image_due.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";
 import { classifySilence, type FailedTask } from "./silence.ts";
 
-export interface NodeImageSeen extends Omit<Facts, "now"> {
-  readonly node: SeenNode | undefined;
+export interface NodeImageObserved extends Omit<Facts, "now"> {
+  readonly node: NodeForImages | undefined;
   readonly nodeImage: NodeImage | undefined;
 }
 
@@ -25,15 +25,19 @@ interface NodeImagePlan {
 }
 
 /** One write at a time: the plan is made anew from what it returns. `now`: milliseconds since the epoch. */
-export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions, now: number): NodeImagePlan {
-  const { node, nodeImage } = seen;
+export function planOneNodeImage(
+  observed: NodeImageObserved,
+  options: NodeImageOptions,
+  now: number,
+): NodeImagePlan {
+  const { node, nodeImage } = observed;
   if (nodeImage === undefined) return node === undefined ? nothing : planCreation(node, options, now);
   const { deletionTimestamp, labels = {} } = nodeImage.metadata;
   if (deletionTimestamp !== undefined) return nothing;
   if (node === undefined && !(FAKE_LABEL in labels)) {
     return { effects: [{ type: "delete object" }], requeueAfterMs: undefined };
   }
-  const pruned = pruneNodeImage(nodeImage, { ...seen, now });
+  const pruned = pruneNodeImage(nodeImage, { ...observed, now });
   const isLabelled = node === undefined || jsonEqual(labels, node.labels);
   if (!isLabelled || pruned.spec !== nodeImage.spec) {
     const body = {
@@ -54,7 +58,11 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
 
 const nothing: NodeImagePlan = { effects: [], requeueAfterMs: undefined };
 
-function planCreation(node: SeenNode, { creationDelayMs }: NodeImageOptions, now: number): NodeImagePlan {
+function planCreation(
+  node: NodeForImages,
+  { creationDelayMs }: NodeImageOptions,
+  now: number,
+): NodeImagePlan {
   const dueAt = nodeImageDueAt(node, creationDelayMs);
   if (dueAt === undefined) return nothing;
   if (dueAt > now) return { effects: [], requeueAfterMs: dueAt - now };

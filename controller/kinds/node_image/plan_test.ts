@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { NodeImage } from "../../../crds/index.ts";
 import { formatTime } from "../../../kube/core/index.ts";
-import { type NodeImageSeen, planOneNodeImage } from "./plan.ts";
+import { type NodeImageObserved, planOneNodeImage } from "./plan.ts";
 import { pruneNodeImage } from "./prune.ts";
 
 /** 2026-01-01T00:00:00Z */
@@ -32,8 +32,8 @@ function status(over: object): NonNullable<NodeImage["status"]> {
   return { desired: 1, imageStatuses: { nginx: { tags: [{ tag: "1", phase: "Pulling", ...over }] } } };
 }
 
-function plan(seen: Partial<NodeImageSeen>, at = now) {
-  const all = { ...everything, node, nodeImage: undefined, ...seen };
+function plan(observed: Partial<NodeImageObserved>, at = now) {
+  const all = { ...everything, node, nodeImage: undefined, ...observed };
   const { effects, requeueAfterMs } = planOneNodeImage(all, options, at);
   const [action, ...events] = effects;
   return { action, events, requeueAfterMs };
@@ -184,8 +184,8 @@ t.test(
   async (t) => {
     const facts = { jobExists: ({ uid }: { uid?: string }) => uid !== "gone", secretExists: () => true, now };
     fc.assert(
-      fc.property(tags, statuses, (spec, seen) => {
-        const before = nodeImage(spec, { desired: 0, imageStatuses: { nginx: { tags: seen } } });
+      fc.property(tags, statuses, (spec, observed) => {
+        const before = nodeImage(spec, { desired: 0, imageStatuses: { nginx: { tags: observed } } });
         const { spec: pruned, nextAt } = pruneNodeImage(before, facts);
         const after = { ...before, spec: pruned };
         if (pruneNodeImage(after, facts).spec !== pruned) return false;

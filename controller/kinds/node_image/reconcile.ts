@@ -6,7 +6,7 @@ import { type Cache, type Change, isKubeError, type Node } from "../../../kube/i
 import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.ts";
 import { imagePullJobResource } from "../../plan/resources.ts";
 import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "../../rollout/images/node_image.ts";
-import { seenNode } from "../../rollout/images/node_image_due.ts";
+import { nodeForImages } from "../../rollout/images/node_image_due.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds } from "../../runtime/selected_objects.ts";
@@ -58,13 +58,13 @@ export class NodeImageReconciler implements Reconciler<NodeImage> {
     const { caches, options, clock } = this.#deps;
     await this.#askForUnknownJobs(nodeImage);
     const node = caches.nodes.get(key);
-    const seen = {
-      node: node === undefined ? undefined : seenNode(node),
+    const observed = {
+      node: node === undefined ? undefined : nodeForImages(node),
       nodeImage,
       jobExists: (owner: TagOwner) => !this.#gone.has(owner.uid ?? ""),
       secretExists: this.#secretsOf(key, nodeImage),
     };
-    return planOneNodeImage(seen, { creationDelayMs: options.nodeImageCreationDelayMs }, clock.now());
+    return planOneNodeImage(observed, { creationDelayMs: options.nodeImageCreationDelayMs }, clock.now());
   }
 
   #jobGone(uid: string): void {
@@ -137,5 +137,5 @@ function keyOfOwner(owner: TagOwner): string {
 /** Heartbeats change nothing that a NodeImage shows. */
 function concernsNodeImage(change: Change<Node>): boolean {
   if (change.type !== "changed") return true;
-  return !jsonEqual(seenNode(change.before), seenNode(change.object));
+  return !jsonEqual(nodeForImages(change.before), nodeForImages(change.object));
 }

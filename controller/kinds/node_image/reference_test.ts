@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { NodeImage } from "../../../crds/index.ts";
 import { applyMergePatch, type JsonObject, jsonEqual } from "../../../kube/core/index.ts";
-import { type NodeImageSeen, planOneNodeImage } from "./plan.ts";
+import { type NodeImageObserved, planOneNodeImage } from "./plan.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString().replace(".000Z", "Z");
@@ -212,7 +212,7 @@ function actual(all: readonly Image[], labels: Record<string, string>): Outcome 
   let counters: JsonObject | undefined;
   const owners = all.flatMap(({ tasks }) => tasks.flatMap((one) => one.owners));
   // What is alive is a matter of a job, not of a task: the same name and UID are one job.
-  const facts: Pick<NodeImageSeen, "jobExists" | "secretExists"> = {
+  const facts: Pick<NodeImageObserved, "jobExists" | "secretExists"> = {
     jobExists: ({ name, uid }) => owners.some((one) => one.name === name && one.uid === uid && one.alive),
     secretExists: ({ name }) =>
       all.some(({ secrets }) => (secrets ?? []).some((one) => one.name === name && one.exists)),

@@ -15,7 +15,7 @@ export interface Target {
   reserved: readonly OrdinalRange[];
 }
 
-export interface Seen {
+export interface PersistentPodStateObserved {
   object: PersistentPodState;
   /** Undefined when there is none. */
   target: Target | undefined;

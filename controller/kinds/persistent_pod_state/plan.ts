@@ -5,7 +5,7 @@ import type { Pod } from "../../../kube/index.ts";
 import { ordinalIn } from "../../rollout/pods/numbered_names.ts";
 import { Window } from "../../rollout/pods/ordinals.ts";
 import { isActive, isReady } from "../../rollout/pods/pod_state.ts";
-import type { Seen, Target } from "./observe.ts";
+import type { PersistentPodStateObserved, Target } from "./observe.ts";
 
 export type PodState = NonNullable<PersistentPodStateStatus["podStates"]>[string];
 
@@ -15,13 +15,13 @@ interface PersistentPodStatePlan {
   unknownNodes: readonly string[];
 }
 
-export function planPersistentPodState(seen: Seen): PersistentPodStatePlan {
-  const { object, target } = seen;
+export function planPersistentPodState(observed: PersistentPodStateObserved): PersistentPodStatePlan {
+  const { object, target } = observed;
   const observedGeneration = object.metadata.generation ?? 0;
   // Rule 10: without its workload nothing is remembered.
   if (target === undefined || target.terminating) return { status: { observedGeneration }, unknownNodes: [] };
   // Rule 11: of a workload without replicas no pod is looked at, whatever still runs.
-  const active = target.replicas > 0 ? seen.pods.filter(isActive) : [];
+  const active = target.replicas > 0 ? observed.pods.filter(isActive) : [];
   const states = new Map(Object.entries(object.status?.podStates ?? {}));
   const unknownNodes: string[] = [];
   const wanted = wantedOf(object);
@@ -29,7 +29,7 @@ export function planPersistentPodState(seen: Seen): PersistentPodStatePlan {
     if (!isReady(pod) || pod.nodeName === "") continue;
     const before = states.get(pod.name);
     if (before !== undefined && isCurrent(before, pod, wanted)) continue;
-    const labels = seen.nodeLabels(pod.nodeName);
+    const labels = observed.nodeLabels(pod.nodeName);
     if (labels === undefined) unknownNodes.push(pod.nodeName);
     else states.set(pod.name, recordOf(pod, labels, wanted));
   }

@@ -13,7 +13,7 @@ import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds } from "../../runtime/selected_objects.ts";
 import { marksEffect } from "./marks.ts";
 import { type Marker, markerOf } from "./model.ts";
-import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
+import { type PodWithMarkers, type ProbedNodeObserved, planNode } from "./plan.ts";
 import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
 
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
@@ -48,7 +48,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
   }
 
   reconcileAbsent(name: string): Result {
-    const { action, marks, applied } = planNode(this.#see(name));
+    const { action, marks, applied } = planNode(this.#observe(name));
     const writes = { type: "writes", pace: "at once", writes: marks.map(marksEffect) } as const;
     const result = { effects: [...(action === undefined ? [] : [action]), writes] };
     this.#applying.set(result, applied);
@@ -62,7 +62,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
     else this.#applied.delete(name);
   }
 
-  #see(name: string): SeenNode {
+  #observe(name: string): ProbedNodeObserved {
     const pods = new Map<string, { pod: ObservedPod; markers: Marker[] }>();
     const undecided = new Set<string>();
     for (const marker of this.#markers.values()) {
@@ -84,13 +84,13 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
         }
       }
     }
-    const seenPods: readonly SeenPod[] = [...pods.values()];
+    const podsWithMarkers: readonly PodWithMarkers[] = [...pods.values()];
     const node = this.#deps.caches.nodes.get(name);
     return {
       name,
       node: node === undefined || node.deletionAt !== undefined ? undefined : nodeFacts(node),
       held: this.#deps.objects.get(name),
-      pods: seenPods,
+      pods: podsWithMarkers,
       undecided,
       applied: this.#applied.get(name) ?? new Map(),
     };

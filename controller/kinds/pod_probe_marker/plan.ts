@@ -10,19 +10,19 @@ import { byText } from "../../rollout/pods/sorted_slots.ts";
 import { marksOf, type PodMarks, type ProbeResult } from "./marks.ts";
 import { byClaim, isProbed, type Marker, type MarkerProbe, nodeProbeName, type PodProbes } from "./model.ts";
 
-export interface SeenPod {
+export interface PodWithMarkers {
   readonly pod: ObservedPod;
   /** Markers whose selectors match it. */
   readonly markers: readonly Marker[];
 }
 
-export interface SeenNode {
+export interface ProbedNodeObserved {
   readonly name: string;
   /** Undefined: there is no such node, or it is being deleted. */
   readonly node: { readonly ready: boolean; readonly virtual: boolean } | undefined;
   readonly held: NodePodProbe | undefined;
   /** Pods on the node that some marker selects. */
-  readonly pods: readonly SeenPod[];
+  readonly pods: readonly PodWithMarkers[];
   /** `namespace/name` of markers of which the pods are not known yet: what is there for them stays. */
   readonly undecided: ReadonlySet<string>;
   /** By UID: the results that a pod shows already. What others have made of its labels since is theirs. */
@@ -33,30 +33,30 @@ export interface NodePlan {
   /** What becomes of the NodePodProbe; absent: it stays. */
   readonly action?: KindEffect;
   readonly marks: readonly PodMarks[];
-  /** As in SeenNode, once the marks are written. */
+  /** As in ProbedNodeObserved, once the marks are written. */
   readonly applied: ReadonlyMap<string, string>;
 }
 
 const none: Pick<NodePlan, "marks" | "applied"> = { marks: [], applied: new Map() };
 
-export function planNode(seen: SeenNode): NodePlan {
-  const { node, held } = seen;
+export function planNode(observed: ProbedNodeObserved): NodePlan {
+  const { node, held } = observed;
   if (node === undefined) return held === undefined ? none : { ...none, action: { type: "delete object" } };
   if (node.virtual) return none;
-  const wanted = wantedProbes(seen);
+  const wanted = wantedProbes(observed);
   const spec = { podProbes: wanted };
   if (held === undefined)
     return node.ready ? { ...none, action: { type: "create object", body: { spec } } } : none;
   const present = sorted(held.spec?.podProbes ?? []);
   return {
     ...(jsonEqual(present, wanted) ? {} : { action: { type: "patch object", body: { spec } } }),
-    ...markPods(seen, held.status),
+    ...markPods(observed, held.status),
   };
 }
 
 /** Results are written when they come, change or are reported again, not whenever a pod looks different. */
 function markPods(
-  { pods, applied }: SeenNode,
+  { pods, applied }: ProbedNodeObserved,
   status: NodePodProbeStatus | undefined,
 ): Pick<NodePlan, "marks" | "applied"> {
   const marks: PodMarks[] = [];
@@ -75,7 +75,7 @@ function markPods(
   return { marks, applied: after };
 }
 
-function wantedProbes({ held, pods, undecided }: SeenNode): PodProbes[] {
+function wantedProbes({ held, pods, undecided }: ProbedNodeObserved): PodProbes[] {
   const byUid = new Map<string, PodProbes>();
   for (const { pod, markers } of pods) {
     if (!isProbed(pod)) continue;

@@ -5,7 +5,7 @@ import { applyStrategicPatch, isJsonObject } from "../../../kube/core/index.ts";
 import { type ObservedPod, observedPod } from "../../native/observed_pod.ts";
 import { marksOf, marksOfConditions, marksPatch, type ProbeResult } from "./marks.ts";
 import { byClaim, type Marker, type MarkerProbe } from "./model.ts";
-import { planNode, resolvePorts, type SeenNode } from "./plan.ts";
+import { type ProbedNodeObserved, planNode, resolvePorts } from "./plan.ts";
 
 function pod(
   name: string,
@@ -62,7 +62,7 @@ function held(podProbes: object[], states: { uid: string; probeStates: ProbeResu
   );
 }
 
-const seen = (more: Partial<SeenNode>): SeenNode => ({
+const observed = (more: Partial<ProbedNodeObserved>): ProbedNodeObserved => ({
   name: "n1",
   node: { ready: true, virtual: false },
   held: undefined,
@@ -73,13 +73,13 @@ const seen = (more: Partial<SeenNode>): SeenNode => ({
 });
 
 t.test("one object for each ready real node, gone with the node", async (t) => {
-  t.same(planNode(seen({})).action, { type: "create object", body: { spec: { podProbes: [] } } });
-  t.same(planNode(seen({ node: { ready: false, virtual: false } })).action, undefined);
-  t.same(planNode(seen({ node: { ready: true, virtual: true } })).action, undefined);
-  t.same(planNode(seen({ node: undefined, held: held([]) })).action, { type: "delete object" });
-  t.same(planNode(seen({ node: undefined })).action, undefined);
+  t.same(planNode(observed({})).action, { type: "create object", body: { spec: { podProbes: [] } } });
+  t.same(planNode(observed({ node: { ready: false, virtual: false } })).action, undefined);
+  t.same(planNode(observed({ node: { ready: true, virtual: true } })).action, undefined);
+  t.same(planNode(observed({ node: undefined, held: held([]) })).action, { type: "delete object" });
+  t.same(planNode(observed({ node: undefined })).action, undefined);
   t.same(
-    planNode(seen({ node: { ready: false, virtual: false }, held: held([]) })).action,
+    planNode(observed({ node: { ready: false, virtual: false }, held: held([]) })).action,
     undefined,
     "kept while not ready",
   );
@@ -99,7 +99,7 @@ t.test(
       { pod: pod("done", { phase: "Succeeded" }), markers: [web] },
       { pod: pod("going", { deletionTimestamp: "2026-01-01T00:00:00Z" }), markers: [web] },
     ];
-    const plan = planNode(seen({ held: held([]), pods }));
+    const plan = planNode(observed({ held: held([]), pods }));
     const probes = [
       { name: "m#named", containerName: "main", probe: { tcpSocket: { port: 8080 } } },
       { name: "m#text", containerName: "main", probe: { httpGet: { port: 80, path: "/", scheme: "HTTP" } } },
@@ -109,7 +109,7 @@ t.test(
       { name: "b", namespace: "ns", uid: "u-b", IP: "10.0.0.1", probes },
     ];
     t.same(plan.action, { type: "patch object", body: { spec: { podProbes } } });
-    const again = planNode(seen({ held: held([...podProbes].reverse()), pods }));
+    const again = planNode(observed({ held: held([...podProbes].reverse()), pods }));
     t.equal(again.action, undefined, "the order of the entries is no difference");
   },
 );
@@ -118,7 +118,7 @@ t.test("a marker of which the pods are not known yet keeps its probes and the po
   const kept = { name: "slow#p", containerName: "main", probe: { exec: { command: ["x"] } } };
   const gone = { name: "low#p", containerName: "main", probe: { exec: { command: ["x"] } } };
   const entry = { name: "a", namespace: "ns", uid: "u-a", IP: "10.0.0.1", probes: [kept, gone] };
-  const plan = planNode(seen({ held: held([entry]), undecided: new Set(["ns/slow", "other/low"]) }));
+  const plan = planNode(observed({ held: held([entry]), undecided: new Set(["ns/slow", "other/low"]) }));
   t.same(plan.action, {
     type: "patch object",
     body: { spec: { podProbes: [{ ...entry, probes: [kept] }] } },
@@ -199,18 +199,18 @@ t.test("a result is written once: what others make of the pod afterwards is thei
   const pods = (annotations: object) => [
     { pod: pod("a", { annotations }), markers: [marker("m", [healthy])] },
   ];
-  const first = planNode(seen({ held: held([], states), pods: pods({}) }));
+  const first = planNode(observed({ held: held([], states), pods: pods({}) }));
   t.match(first.marks, [{ annotations: { cost: "10" } }]);
   const { applied } = first;
   const other = pods({ cost: "0" });
-  t.same(planNode(seen({ held: held([], states), pods: other, applied })).marks, []);
+  t.same(planNode(observed({ held: held([], states), pods: other, applied })).marks, []);
   const again = [
     { uid: "u-a", probeStates: [{ ...result("Failed"), lastProbeTime: "2026-01-01T00:10:02Z" }] },
   ];
-  t.match(planNode(seen({ held: held([], again), pods: other, applied })).marks, [
+  t.match(planNode(observed({ held: held([], again), pods: other, applied })).marks, [
     { annotations: { cost: "10" } },
   ]);
-  const gone = planNode(seen({ held: held([], states), pods: [], applied }));
+  const gone = planNode(observed({ held: held([], states), pods: [], applied }));
   t.equal(gone.applied.size, 0, "pods that are gone are forgotten");
 });
 

@@ -10,7 +10,7 @@ import { isAvailableToBudget, isMarked, relatedBudget } from "./pod_facts.ts";
 const DELETION_MS = 20_000;
 const UPDATE_MS = 10_000;
 
-export interface Seen {
+export interface PodUnavailableBudgetObserved {
   object: PodUnavailableBudget;
   /** Those that the object selects, finished and terminating ones included. */
   pods: readonly Pod[];
@@ -35,10 +35,10 @@ export interface BudgetPlan {
   requeueAfterMs: number | undefined;
 }
 
-export function planBudget(seen: Seen): BudgetPlan {
-  const { object, now } = seen;
-  const active = new Map(seen.pods.filter(isActive).map((pod) => [pod.name, pod]));
-  const total = object.spec.protectTotalReplicas ?? seen.totalReplicas;
+export function planBudget(observed: PodUnavailableBudgetObserved): BudgetPlan {
+  const { object, now } = observed;
+  const active = new Map(observed.pods.filter(isActive).map((pod) => [pod.name, pod]));
+  const total = object.spec.protectTotalReplicas ?? observed.totalReplicas;
   const { floor, problem } = floorOf(object, total);
   const deletions = held(object.status?.disruptedPods, active, DELETION_MS, now);
   const updates = held(object.status?.unavailablePods, active, UPDATE_MS, now);
@@ -59,7 +59,7 @@ export function planBudget(seen: Seen): BudgetPlan {
     },
     link: [...active.values()].filter((pod) => {
       const related = relatedBudget(pod.annotations);
-      return related === undefined || (related !== name && !seen.isBudget(related));
+      return related === undefined || (related !== name && !observed.isBudget(related));
     }),
     notDeleted: deletions.expired.flatMap((pod) => active.get(pod) ?? []),
     problem,

@@ -8,7 +8,7 @@ import { revisionsOf } from "../../rollout/revisions/revisions.ts";
 import type { ObjectSelection } from "../../runtime/selected_objects.ts";
 import { UnitedIndex } from "./classify.ts";
 import { SUBSET_LABEL } from "./names.ts";
-import type { UnitedSeen } from "./plan.ts";
+import type { UnitedDeploymentObserved } from "./plan.ts";
 import type { SubsetWorkload } from "./workload.ts";
 
 export interface UnitedReader extends Pick<ClusterReader, "revisions" | "owned" | "orphans"> {
@@ -38,8 +38,8 @@ export function unitedIndex(
 export function observeUnitedDeployment(
   object: UnitedDeployment,
   reader: UnitedReader,
-  { pods, failure, now }: Pick<UnitedSeen, "pods" | "failure" | "now">,
-): UnitedSeen {
+  { pods, failure, now }: Pick<UnitedDeploymentObserved, "pods" | "failure" | "now">,
+): UnitedDeploymentObserved {
   const { metadata, spec } = object;
   const owner = ownerKeyOf(metadata);
   return {

@@ -40,7 +40,7 @@ import { unitedStatus } from "./status.ts";
 import type { SubsetWorkload, WorkloadKind } from "./workload.ts";
 import { workloadKinds } from "./workloads.ts";
 
-export interface UnitedSeen {
+export interface UnitedDeploymentObserved {
   readonly object: UnitedDeployment;
   /** Workloads of any kind that the object controls. */
   readonly children: readonly SubsetWorkload[];
@@ -108,30 +108,30 @@ const nothing: UnitedPlan = {
   requeueAfterMs: undefined,
 };
 
-export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
-  const { object, now } = seen;
+export function planUnitedDeployment(observed: UnitedDeploymentObserved): UnitedPlan {
+  const { object, now } = observed;
   const [template] = subsetTemplatesOf(object.spec);
   // What it owns is collected with it; an object without a template was stored around admission.
   if (object.metadata.deletionTimestamp !== undefined || template === undefined) return nothing;
   const kind = workloadKinds[template.name];
-  const revision = findUnitedRevision(object, seen.revisions, seen.taken);
-  const { kept, deletions } = childrenBySubset(seen, kind, revision.update.name);
+  const revision = findUnitedRevision(object, observed.revisions, observed.taken);
+  const { kept, deletions } = childrenBySubset(observed, kind, revision.update.name);
   const strategy = scheduleStrategyOf(object.spec);
   const context = { revision: revision.update.name, reserves: strategy.mode === "reserved" };
-  const podsOf = podsByWorkload(seen.pods.refresh(context));
-  const { subsets, problem } = planSubsets(seen, strategy, kept, podsOf, revision.update.name);
+  const podsOf = podsByWorkload(observed.pods.refresh(context));
+  const { subsets, problem } = planSubsets(observed, strategy, kept, podsOf, revision.update.name);
   const targets = problem === undefined ? subsets.map((each) => targetOf(each, revision.update.name)) : [];
   const changes = targets
     .map((target) => ({ target, child: kept.get(target.subset.name) }))
     .filter(({ child, target }) => child === undefined || (!child.isDeleting && differs(child, target)));
   const { creations, updates, unpatched } = changesWithManifests(object, kind, changes);
   const steady = subsets.filter(({ child }) => !changes.some((change) => change.child === child));
-  const failure = unpatched[0]?.message ?? seen.failure;
+  const failure = unpatched[0]?.message ?? observed.failure;
   const status = unitedStatus({ object, subsets, revision, problem, failure, now });
   return {
     kind,
     revision,
-    surplus: surplusOf(seen, revision, status),
+    surplus: surplusOf(observed, revision, status),
     deletions,
     creations: creations.sort((a, b) => (a.target.subset.name < b.target.subset.name ? -1 : 1)),
     updates,
@@ -171,7 +171,7 @@ function changesWithManifests(
 
 /** Rules 12, 28, 29. Nothing is deleted while the numbers cannot be met but what is one too many. */
 function childrenBySubset(
-  { object, children }: UnitedSeen,
+  { object, children }: UnitedDeploymentObserved,
   kind: WorkloadKind,
   revision: string,
 ): { kept: Map<string, SubsetWorkload>; deletions: SubsetWorkload[] } {
@@ -200,7 +200,7 @@ function byMerit(a: SubsetWorkload, b: SubsetWorkload, revision: string): number
 }
 
 function planSubsets(
-  { object, now }: UnitedSeen,
+  { object, now }: UnitedDeploymentObserved,
   strategy: ScheduleStrategy,
   kept: ReadonlyMap<string, SubsetWorkload>,
   podsOf: (child: SubsetWorkload | undefined) => SubsetPods,
@@ -285,7 +285,7 @@ function brokenPods(kind: WorkloadKind, subsets: readonly PlannedSubset[], revis
 
 /** Rule 9. */
 function surplusOf(
-  { object, revisions }: UnitedSeen,
+  { object, revisions }: UnitedDeploymentObserved,
   { update }: RevisionSearch,
   { currentRevision: current }: UnitedDeploymentStatus,
 ): ControllerRevision[] {

@@ -2,7 +2,7 @@
 import type { WorkloadSpread } from "../../../crds/index.ts";
 import type { Node, Pod, Reader } from "../../../kube/index.ts";
 import { type AdoptionInput, adoptedPods } from "./adopt.ts";
-import type { SeenSpread } from "./plan.ts";
+import type { WorkloadSpreadInput } from "./plan.ts";
 import { podsOfWorkload, type SpreadWorkload } from "./target_workload.ts";
 
 export interface SpreadReader extends Pick<AdoptionInput, "wholePod"> {
@@ -12,7 +12,7 @@ export interface SpreadReader extends Pick<AdoptionInput, "wholePod"> {
 }
 
 /** What takes requests to find out: a renewed plan is made with it. */
-export interface ObservedSpread {
+export interface WorkloadSpreadObserved {
   readonly workload: SpreadWorkload;
   /** Subsets of pods that were there before the object, by UID. */
   readonly adopted: ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ export async function observeWorkloadSpread(
   object: WorkloadSpread,
   workload: SpreadWorkload,
   { pods, nodes, wholePod }: SpreadReader,
-): Promise<ObservedSpread> {
+): Promise<WorkloadSpreadObserved> {
   const adopted = await adoptedPods({
     object,
     size: workload.size,
@@ -35,12 +35,12 @@ export async function observeWorkloadSpread(
 }
 
 /** With the pods as they are by now. `now`: milliseconds since the epoch. */
-export function seenSpread(
+export function workloadSpreadInput(
   object: WorkloadSpread,
-  { workload, adopted }: ObservedSpread,
+  { workload, adopted }: WorkloadSpreadObserved,
   { pods }: Pick<SpreadReader, "pods">,
   now: number,
-): SeenSpread {
+): WorkloadSpreadInput {
   const { size, latestVersion } = workload;
   return { object, size, pods: podsOfWorkload(object, workload, pods.values()), adopted, latestVersion, now };
 }

@@ -24,7 +24,7 @@ import {
 } from "./status.ts";
 import { versionOf } from "./versions.ts";
 
-export interface SeenSpread {
+export interface WorkloadSpreadInput {
   readonly object: WorkloadSpread;
   /** Wanted pods of the workload; -1 for unknown. */
   readonly size: number;
@@ -61,22 +61,22 @@ export interface SpreadPlan {
 
 type Groups = ReadonlyMap<string | undefined, readonly Member[]>;
 
-export function planWorkloadSpread(seen: SeenSpread): SpreadPlan {
-  const { object, now, pods } = seen;
-  const versions = groupByVersion(seen);
+export function planWorkloadSpread(input: WorkloadSpreadInput): SpreadPlan {
+  const { object, now, pods } = input;
+  const versions = groupByVersion(input);
   const before = object.status?.versionedSubsetStatuses ?? {};
   const versioned = new Map<string, readonly CountedSubset[]>();
   for (const version of new Set([...Object.keys(before), ...versions.keys()])) {
     const stored = Object.hasOwn(before, version) ? before[version] : undefined;
-    const counted = countAll(seen, versions.get(version) ?? new Map(), stored);
+    const counted = countAll(input, versions.get(version) ?? new Map(), stored);
     if (versions.has(version) || counted.some(isExpecting)) versioned.set(version, counted);
   }
-  const total = countAll(seen, merged(versions.values()), object.status?.subsetStatuses);
+  const total = countAll(input, merged(versions.values()), object.status?.subsetStatuses);
   const counted = [...[...versioned.values()].flat(), ...total];
   const seconds = criticalSeconds(object);
   const waiting = seconds === undefined ? [] : pods.map((pod) => untilGivenUp(pod, seconds, now));
   return {
-    patches: patchesOf(seen, versions),
+    patches: patchesOf(input, versions),
     status: {
       observedGeneration: object.metadata.generation ?? 0,
       subsetStatuses: total.map(({ status }) => status),
@@ -103,7 +103,7 @@ function statusesOf(
 }
 
 function countAll(
-  { object, size, now }: SeenSpread,
+  { object, size, now }: WorkloadSpreadInput,
   groups: Groups,
   stored: readonly WorkloadSpreadSubsetStatus[] | undefined,
 ): CountedSubset[] {
@@ -119,7 +119,7 @@ function groupByVersion({
   object,
   pods,
   adopted,
-}: SeenSpread): Map<string, Map<string | undefined, Member[]>> {
+}: WorkloadSpreadInput): Map<string, Map<string | undefined, Member[]>> {
   const names = new Set(object.spec.subsets.map(({ name }) => name));
   const versions = new Map<string, Map<string | undefined, Member[]>>();
   for (const pod of pods) {
@@ -152,7 +152,7 @@ function merged(versions: Iterable<Groups>): Groups {
 
 /** Only what differs. */
 function patchesOf(
-  { object, adopted, size, latestVersion }: SeenSpread,
+  { object, adopted, size, latestVersion }: WorkloadSpreadInput,
   versions: ReadonlyMap<string, Groups>,
 ): PodPatch[] {
   const { subsets } = object.spec;

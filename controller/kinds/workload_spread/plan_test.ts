@@ -5,7 +5,7 @@ import { type Pod, seededRandom } from "../../../kube/index.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { spreadOf } from "../../../testkit/controller/workload_spread_builder.ts";
 import { record } from "./ledger.ts";
-import { planWorkloadSpread, type SeenSpread, type SpreadPlan } from "./plan.ts";
+import { planWorkloadSpread, type SpreadPlan, type WorkloadSpreadInput } from "./plan.ts";
 
 const now = 1_767_225_600_000;
 const at = (ms = 0) => `${new Date(now + ms).toISOString().slice(0, 19)}Z`;
@@ -26,7 +26,11 @@ function podOf(name: string, subset: string | undefined, changes: Partial<Pod> =
   });
 }
 
-function plan(object: WorkloadSpread, pods: readonly Pod[], changes: Partial<SeenSpread> = {}): SpreadPlan {
+function plan(
+  object: WorkloadSpread,
+  pods: readonly Pod[],
+  changes: Partial<WorkloadSpreadInput> = {},
+): SpreadPlan {
   return planWorkloadSpread({
     object,
     pods,

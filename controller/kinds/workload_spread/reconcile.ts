@@ -14,7 +14,7 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { matchOf } from "./inject.ts";
-import { type ObservedSpread, observeWorkloadSpread, seenSpread } from "./observe.ts";
+import { observeWorkloadSpread, type WorkloadSpreadObserved, workloadSpreadInput } from "./observe.ts";
 import { type GivenUp, type PodPatch, planWorkloadSpread } from "./plan.ts";
 import { isUnschedulable } from "./status.ts";
 import { versionOf } from "./versions.ts";
@@ -28,7 +28,7 @@ const LEAST_GATHERING_MS = 50;
 const MOST_COSTS = 64;
 
 /** What a pass saw beside the object: a renewed plan is made with it. */
-interface Followed extends ObservedSpread {
+interface Followed extends WorkloadSpreadObserved {
   readonly held: SelectionReader<Pod>;
 }
 
@@ -97,9 +97,9 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
 
   #plan(object: WorkloadSpread, key: string, observed: Followed): Result {
     const { adopted, workload } = observed;
-    const seen = seenSpread(object, observed, { pods: observed.held }, this.#deps.clock.now());
-    this.#sizes.set(key, seen.pods.length);
-    const plan = planWorkloadSpread(seen);
+    const input = workloadSpreadInput(object, observed, { pods: observed.held }, this.#deps.clock.now());
+    this.#sizes.set(key, input.pods.length);
+    const plan = planWorkloadSpread(input);
     // Pods that are taken over are read for it: all of them at once, or they would be read again.
     const isAdoption = ({ pod }: PodPatch) => adopted.has(pod.uid);
     const costs = plan.patches.filter((patch) => !isAdoption(patch));

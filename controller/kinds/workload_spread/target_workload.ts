@@ -26,7 +26,7 @@ export interface SpreadWorkload {
   readonly owners: ReadonlySet<string>;
   /** Selects its pods where it controls none itself; empty for none. */
   readonly selector: string;
-  /** See SeenSpread. */
+  /** See WorkloadSpreadInput. */
   readonly latestVersion: string | undefined;
   /** It was asked for and nobody follows it. */
   readonly polled?: true;
