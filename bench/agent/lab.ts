@@ -5,7 +5,7 @@ import { BenchError } from "../errors.ts";
 import type { BenchIo } from "../io.ts";
 import { startOwnManager } from "../manager.ts";
 import { connect } from "../target.ts";
-import { type Pod, pods, readyContainers, type Seen, watchObjects } from "./seen_pods.ts";
+import { type Pod, pods, readyContainers, type WatchedObjects, watchObjects } from "./watched_objects.ts";
 
 export interface NodeSocket {
   readonly node: string;
@@ -57,8 +57,8 @@ export class Lab {
   readonly cri: CriClient;
   readonly io: BenchIo;
   readonly settings: LabSettings;
-  readonly pods: Seen<Pod>;
-  readonly requests: Seen<Recreate>;
+  readonly pods: WatchedObjects<Pod>;
+  readonly requests: WatchedObjects<Recreate>;
   readonly runtime: string;
   readonly #closing: (() => Promise<void> | void)[];
   readonly #made = new Set<string>();

@@ -3,7 +3,7 @@ import { createCriClient } from "../../agent/index.ts";
 import { jsonResource, type KubeObject } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { type Lab, namespace } from "./lab.ts";
-import { watchObjects } from "./seen_pods.ts";
+import { watchObjects } from "./watched_objects.ts";
 
 export interface Pull {
   readonly round: number;

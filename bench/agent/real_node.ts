@@ -3,7 +3,7 @@ import { methods } from "../../proto/cri/index.ts";
 import { BenchError } from "../errors.ts";
 import { InstanceWatch, longestIncomplete } from "./instances.ts";
 import { type By, type Lab, namespace, requests } from "./lab.ts";
-import { type Pod, readyContainers } from "./seen_pods.ts";
+import { type Pod, readyContainers } from "./watched_objects.ts";
 
 /**
  * `restart`: a new start of the same image. `one`, `four`: a new image for a pod of one container that stops at once,

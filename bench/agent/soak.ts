@@ -16,7 +16,7 @@ import { readArguments, within } from "../settings.ts";
 import { doubles, type Handover, handovers, type Instance, InstanceWatch } from "./instances.ts";
 import { Lab, namespace } from "./lab.ts";
 import { labSettings, nodeOptions } from "./node_options.ts";
-import { type Pod, readyContainers } from "./seen_pods.ts";
+import { type Pod, readyContainers } from "./watched_objects.ts";
 
 export interface SoakResult {
   readonly containers: number;

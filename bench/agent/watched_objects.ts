@@ -33,7 +33,7 @@ export interface Pod extends KubeObject {
 const core = { group: "", version: "v1" } as const;
 export const pods = jsonResource<Pod>({ ...core, plural: "pods", kind: "Pod", namespaced: true });
 
-export interface Seen<T> {
+export interface WatchedObjects<T> {
   /** Resolves with the object and the monotonic time at which the watch showed it so. Throws BenchError. */
   until(name: string, what: string, holds: (object: T) => boolean): Promise<{ object: T; at: number }>;
   stop(): Promise<void>;
@@ -46,7 +46,7 @@ export async function watchObjects<T extends { metadata: { name?: string } }>(
   resource: Resource<T>,
   namespace: string,
   io: BenchIo,
-): Promise<Seen<T>> {
+): Promise<WatchedObjects<T>> {
   const { clock } = io;
   const cache = new Cache<T>({ identify: (object): Identity => resource.codec.identify(object) });
   const random = seededRandom(1);

@@ -8,14 +8,14 @@ export const WORKLOAD_LABEL = "refit.dev/bench-workload";
 
 const REVISION_LABEL = "controller-revision-hash";
 
-interface Seen {
+interface CountedPod {
   readonly state: PodState;
   readonly revision: string;
 }
 
 export class PodBoard {
   readonly #pods: Cache<PodObject>;
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, CountedPod>();
   readonly #counts: Record<PodState, number>;
   readonly #listeners = new Set<(change: Change<PodObject>) => void>();
   readonly #unsubscribe: () => void;
@@ -88,7 +88,7 @@ export class PodBoard {
     this.#add(seen, 1);
   }
 
-  #add({ state, revision }: Seen, by: 1 | -1): void {
+  #add({ state, revision }: CountedPod, by: 1 | -1): void {
     this.#counts[state] += by;
     if (state === "ready" && this.#formerRevisions.has(revision)) this.#readyAtFormer += by;
   }
