@@ -4,7 +4,10 @@ import type { BroadcastJobPlan } from "../../controller/kinds/broadcast_job/deci
 import { eligibility } from "../../controller/kinds/broadcast_job/node_eligibility.ts";
 import { planBroadcastJob } from "../../controller/kinds/broadcast_job/plan.ts";
 import { type BroadcastJobObserved, broadcastJobState } from "../../controller/kinds/broadcast_job/state.ts";
-import { type BroadcastJobOptions, strategyOf } from "../../controller/kinds/broadcast_job/strategy.ts";
+import {
+  type BroadcastJobOptions,
+  broadcastJobStrategyOf,
+} from "../../controller/kinds/broadcast_job/strategy.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
 import { KRUISE_READY } from "../../controller/rollout/pods/pod_state.ts";
 import type { Action } from "../../controller/rollout/writes/actions.ts";
@@ -36,7 +39,7 @@ export class Model extends ClusterModel<BroadcastJob> {
   index(inFlight = new PendingPods()): TaskIndex {
     return new TaskIndex({
       uid: this.set.metadata.uid ?? "",
-      restartLimit: strategyOf(this.set).restartLimit,
+      restartLimit: broadcastJobStrategyOf(this.set).restartLimit,
       fits: eligibility(this.set.spec.template),
       nodes: () => this.nodes.values(),
       node: (name) => this.nodes.get(name),

@@ -6,7 +6,7 @@
  */
 import { timeOf } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
-import type { AdvancedCronJobObserved, Strategy } from "./observe.ts";
+import type { AdvancedCronJobObserved, AdvancedCronJobStrategy } from "./observe.ts";
 import type { Occurrences } from "./occurrences.ts";
 
 /** On a cron job that has run nothing yet: the time from which it counts, however many times it has missed since. */
@@ -45,7 +45,7 @@ export function memoryOf({ job: { metadata, status }, children, now }: AdvancedC
 export function isGivenUp(
   { from, isEmpty }: Memory,
   times: Occurrences,
-  { deadlineMs }: Strategy,
+  { deadlineMs }: AdvancedCronJobStrategy,
   now: number,
 ): boolean {
   if (!isEmpty) return false;
@@ -60,7 +60,7 @@ export function isGivenUp(
 export function scheduledSinceOf(
   { from, isEmpty }: Memory,
   times: Occurrences,
-  { paused }: Strategy,
+  { paused }: AdvancedCronJobStrategy,
   now: number,
 ): string | undefined {
   return isEmpty && (paused || times.exceeds(mostMissed / 2, from, now)) ? timestamp(from) : undefined;

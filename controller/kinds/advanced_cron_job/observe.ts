@@ -89,7 +89,7 @@ const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 type ConcurrencyPolicy = "Allow" | "Forbid" | "Replace";
 
 /** The spec with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
+export interface AdvancedCronJobStrategy {
   kind: ChildKind | undefined;
   paused: boolean;
   concurrency: ConcurrencyPolicy;
@@ -99,7 +99,7 @@ export interface Strategy {
   failureLimit: number;
 }
 
-export function cronStrategyOf({ spec }: AdvancedCronJob): Strategy {
+export function advancedCronJobStrategyOf({ spec }: AdvancedCronJob): AdvancedCronJobStrategy {
   const kind = childKindOf(spec.template);
   const { startingDeadlineSeconds, successfulJobsHistoryLimit, failedJobsHistoryLimit } = spec;
   const deadline = startingDeadlineSeconds ?? undefined;

@@ -20,7 +20,12 @@ import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import { childApiVersions, childBody } from "./child_manifest.ts";
 import { isGivenUp, memoryOf, scheduledSinceOf } from "./memory.ts";
-import { type AdvancedCronJobObserved, type Child, cronStrategyOf, type Strategy } from "./observe.ts";
+import {
+  type AdvancedCronJobObserved,
+  type AdvancedCronJobStrategy,
+  advancedCronJobStrategyOf,
+  type Child,
+} from "./observe.ts";
 import { type Occurrences, occurrencesOf } from "./occurrences.ts";
 
 export interface CronJobPlan {
@@ -41,7 +46,7 @@ const longestSleepMs = 60_000;
 
 export function planAdvancedCronJob(observed: AdvancedCronJobObserved): CronJobPlan {
   const { job, now } = observed;
-  const strategy = cronStrategyOf(job);
+  const strategy = advancedCronJobStrategyOf(job);
   const memory = memoryOf(observed);
   const { last, from } = memory;
   const plan: CronJobPlan = {
@@ -92,7 +97,7 @@ function scheduleOf({ spec }: AdvancedCronJob): Schedule | string {
 function dueTime(
   times: Occurrences,
   from: number,
-  { deadlineMs }: Strategy,
+  { deadlineMs }: AdvancedCronJobStrategy,
   now: number,
 ): number | undefined {
   const latest = times.latest(from, now);
@@ -104,7 +109,7 @@ function dueTime(
 function start(
   base: CronJobPlan,
   observed: AdvancedCronJobObserved,
-  strategy: Strategy,
+  strategy: AdvancedCronJobStrategy,
   due: number,
 ): CronJobPlan {
   const { kind, concurrency } = strategy;
@@ -127,7 +132,10 @@ function start(
 }
 
 /** Rule 9: those that have outlived the limits, oldest first. */
-function historyOf(children: readonly Child[], { successLimit, failureLimit }: Strategy): Child[] {
+function historyOf(
+  children: readonly Child[],
+  { successLimit, failureLimit }: AdvancedCronJobStrategy,
+): Child[] {
   const outlived = (state: Child["state"], limit: number): Child[] => {
     const ended = children.filter((child) => child.state === state && !child.isGoing).sort(byStart);
     return ended.slice(0, Math.max(0, ended.length - limit));
@@ -141,7 +149,7 @@ function byStart(a: Child, b: Child): number {
 
 function statusOf(
   { job, children }: AdvancedCronJobObserved,
-  { kind }: Strategy,
+  { kind }: AdvancedCronJobStrategy,
   last: number | undefined,
 ): AdvancedCronJobStatus {
   const active = children.filter((child) => child.state === "active").sort(byStart);

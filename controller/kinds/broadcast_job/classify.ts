@@ -28,7 +28,7 @@ export interface TaskNode {
   tasks: readonly Task[];
 }
 
-export type Count =
+export type BroadcastJobCount =
   /** Nodes that the pod fits. */
   | "desired"
   /** Those of them without a pod, or with one that is still at work. */
@@ -47,7 +47,7 @@ interface Groups {
   readonly noted: SortedSlots;
 }
 
-export type TaskView = PodView<Groups, Count, TaskNode>;
+export type TaskView = PodView<Groups, BroadcastJobCount, TaskNode>;
 
 export interface TaskSource {
   /** Of the job. */
@@ -64,7 +64,7 @@ export interface TaskSource {
 }
 
 /** Of one job and one generation of it. */
-export class TaskIndex extends PodIndex<void, Groups, Count, TaskNode> {
+export class TaskIndex extends PodIndex<void, Groups, BroadcastJobCount, TaskNode> {
   readonly fits: TaskSource["fits"];
   readonly #stored: NodePods;
 
@@ -111,7 +111,7 @@ function nodeWith({ slot: name, stored, writes }: SlotPods, source: TaskSource):
   return { name, exists, fits: exists && source.fits(node), tasks };
 }
 
-function classify(node: TaskNode): PodClass<keyof Groups, Count, TaskNode> | undefined {
+function classify(node: TaskNode): PodClass<keyof Groups, BroadcastJobCount, TaskNode> | undefined {
   const { exists, fits, tasks } = node;
   if (!exists && tasks.length === 0) return undefined;
   const noted =
@@ -128,8 +128,8 @@ function classify(node: TaskNode): PodClass<keyof Groups, Count, TaskNode> | und
   };
 }
 
-function countsOf(node: TaskNode): Count[] {
-  const counts: Count[] = [];
+function countsOf(node: TaskNode): BroadcastJobCount[] {
+  const counts: BroadcastJobCount[] = [];
   const state = countingOn(node).counting?.state;
   if (node.fits) {
     counts.push("desired");

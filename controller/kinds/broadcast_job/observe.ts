@@ -13,7 +13,7 @@ import { CREATING } from "../../rollout/writes/pending_pods.ts";
 import { TaskIndex } from "./classify.ts";
 import { eligibility } from "./node_eligibility.ts";
 import type { BroadcastJobObserved } from "./state.ts";
-import { strategyOf } from "./strategy.ts";
+import { broadcastJobStrategyOf } from "./strategy.ts";
 
 interface BroadcastJobState extends ControllerState<TaskIndex> {
   /** Planned last. Default: the stored one. */
@@ -46,7 +46,7 @@ function newIndex(
   const owner = ownerKeyOf(job.metadata);
   return new TaskIndex({
     uid,
-    restartLimit: strategyOf(job).restartLimit,
+    restartLimit: broadcastJobStrategyOf(job).restartLimit,
     fits: rememberedByNode(eligibility(job.spec.template)),
     nodes: () => nodes.values(),
     node: (name) => nodes.get(name),

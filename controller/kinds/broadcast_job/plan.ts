@@ -11,7 +11,7 @@ import { BroadcastJobDecisions, type BroadcastJobPlan } from "./decisions.ts";
 import { planRefresh } from "./refresh.ts";
 import { living, planDeletions, planScale } from "./scale.ts";
 import type { BroadcastJobState } from "./state.ts";
-import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts";
+import { type BroadcastJobCounts, ended, finalCondition, jobKey, ongoing } from "./status.ts";
 import { waitingOf } from "./waiting.ts";
 
 export function planBroadcastJob(state: BroadcastJobState): BroadcastJobPlan {
@@ -82,7 +82,7 @@ function fail(
   { message, reason, foundFirst }: Failure,
 ): BroadcastJobStatus {
   const { counts } = state;
-  const reported = ({ succeeded, failed }: Counts): EventEffect => ({
+  const reported = ({ succeeded, failed }: BroadcastJobCounts): EventEffect => ({
     type: "event",
     event: {
       type: "Warning",

@@ -2,8 +2,8 @@
 import type { BroadcastJob, BroadcastJobStatus } from "../../../crds/index.ts";
 import type { PlanInput, PlanState } from "../../rollout/state.ts";
 import type { TaskIndex, TaskView } from "./classify.ts";
-import type { Counts } from "./status.ts";
-import { type BroadcastJobOptions, type Strategy, strategyOf } from "./strategy.ts";
+import type { BroadcastJobCounts } from "./status.ts";
+import { type BroadcastJobOptions, type BroadcastJobStrategy, broadcastJobStrategyOf } from "./strategy.ts";
 
 export interface BroadcastJobObserved {
   readonly job: BroadcastJob;
@@ -16,8 +16,8 @@ export interface BroadcastJobObserved {
 }
 
 export interface BroadcastJobState
-  extends PlanState<BroadcastJobObserved, BroadcastJobOptions, Strategy, TaskView> {
-  readonly counts: Counts;
+  extends PlanState<BroadcastJobObserved, BroadcastJobOptions, BroadcastJobStrategy, TaskView> {
+  readonly counts: BroadcastJobCounts;
 }
 
 /** Brings the index of nodes up to now, for one plan: its view is good until the next event. */
@@ -35,5 +35,14 @@ export function broadcastJobState({
     succeeded: pods.count("succeeded"),
     failed: pods.count("failed"),
   };
-  return { observed, options, strategy: strategyOf(observed.job), now, random, explains, pods, counts };
+  return {
+    observed,
+    options,
+    strategy: broadcastJobStrategyOf(observed.job),
+    now,
+    random,
+    explains,
+    pods,
+    counts,
+  };
 }

@@ -5,7 +5,7 @@ import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 export type Phase = "running" | "paused" | "failed" | "completed";
 type JobCondition = NonNullable<BroadcastJobStatus["conditions"]>[number];
 
-export interface Counts {
+export interface BroadcastJobCounts {
   desired: number;
   active: number;
   succeeded: number;
@@ -22,7 +22,7 @@ export function finalCondition(status: BroadcastJobStatus): JobCondition | undef
 /** The status of a job that goes on. The first one sets the time from which its deadline counts. */
 export function ongoing(
   before: BroadcastJobStatus,
-  counts: Counts,
+  counts: BroadcastJobCounts,
   phase: Phase,
   now: number,
 ): BroadcastJobStatus {
@@ -32,7 +32,7 @@ export function ongoing(
 /** The last status of a job. */
 export function ended(
   before: BroadcastJobStatus,
-  counts: Counts,
+  counts: BroadcastJobCounts,
   type: "Complete" | "Failed",
   message: string,
   now: number,

@@ -12,7 +12,7 @@ export interface BroadcastJobOptions {
 type FailurePolicy = "FailFast" | "Continue" | "Pause";
 
 /** The spec with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
+export interface BroadcastJobStrategy {
   /** New nodes keep the job going. */
   endless: boolean;
   paused: boolean;
@@ -26,7 +26,7 @@ export interface Strategy {
   parallelism(desired: number): number;
 }
 
-export function strategyOf({ spec }: BroadcastJob): Strategy {
+export function broadcastJobStrategyOf({ spec }: BroadcastJob): BroadcastJobStrategy {
   const { completionPolicy = {}, failurePolicy = {}, parallelism } = spec;
   const endless = completionPolicy.type === "Never";
   return {

@@ -13,14 +13,20 @@ import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
-import type { ClassCount, Counts } from "./numbers.ts";
+import type { ClassCount, CloneSetCounts } from "./numbers.ts";
 import { isUnderWay } from "./order.ts";
-import { type Member, memberOf, REVISION_LABEL, type Strategy, TEMPLATE_HASH } from "./strategy.ts";
+import {
+  type CloneSetMember,
+  type CloneSetStrategy,
+  memberOf,
+  REVISION_LABEL,
+  TEMPLATE_HASH,
+} from "./strategy.ts";
 
 /** What pods are classified by: all of them again when the revision, the selector or this part of the strategy changes. */
 export interface ClassifyContext extends RefreshContext {
   readonly updateRevision: string;
-  readonly strategy: Pick<Strategy, "minReadySeconds" | "podsToDelete">;
+  readonly strategy: Pick<CloneSetStrategy, "minReadySeconds" | "podsToDelete">;
   readonly selector: Selector;
   /** The same as text. */
   readonly selectorText: string;
@@ -39,7 +45,7 @@ const newGroups = () => ({
   /** Chosen for deletion by label or by name, and not being prepared for it. */
   specified: new SortedSlots(),
   /** At another revision, and not on their way out or in a grace period. */
-  candidates: new Candidates<Member>(isUnderWay),
+  candidates: new Candidates<CloneSetMember>(isUnderWay),
   /** Owned, not selected any more, and without a write in flight: no members. */
   toRelease: new SortedSlots(),
   /** Time alone makes them available. */
@@ -56,7 +62,7 @@ export type StoredCount =
   | "updatedReadyReplicas"
   | "updatedAvailableReplicas";
 
-export type Count =
+export type CloneSetCount =
   /** What the status reports: pods as the server shows them. */
   | StoredCount
   /** Members, to which writes in flight are applied. */
@@ -68,24 +74,24 @@ export type Count =
   | "deleting";
 
 /** The pod of one name. */
-export interface Slot {
+export interface CloneSetSlot {
   /** As it will be after a write in flight. */
   readonly pod: Pod;
   /** As the server shows it, while it is active. */
   readonly stored: Pod | undefined;
   /** Undefined for one that is not active, or not selected any more. */
-  readonly member: Member | undefined;
+  readonly member: CloneSetMember | undefined;
   readonly refresh: Refresh;
 }
 
-export type CloneView = PodView<Groups, Count, Slot>;
+export type CloneView = PodView<Groups, CloneSetCount, CloneSetSlot>;
 
 interface CloneSource extends PodSource {
   inFlight(): PendingPods;
 }
 
 /** Of a source that has the pods that the set controls. */
-export class CloneIndex extends PodIndex<ClassifyContext, Groups, Count, Slot> {
+export class CloneIndex extends PodIndex<ClassifyContext, Groups, CloneSetCount, CloneSetSlot> {
   constructor(source: CloneSource) {
     super(
       new NamedPods(source),
@@ -104,7 +110,7 @@ export class CloneIndex extends PodIndex<ClassifyContext, Groups, Count, Slot> {
 function classify(
   { slot, stored: [stored], writes }: SlotPods,
   context: ClassifyContext,
-): PodClass<Group, Count, Slot> | undefined {
+): PodClass<Group, CloneSetCount, CloneSetSlot> | undefined {
   // Of pods that are not stored only those to be created are there.
   const write = writes.get(stored?.uid ?? `${CREATING}${slot}`);
   const pod = write ?? stored;
@@ -122,7 +128,7 @@ function classify(
   const groups: Group[] = member === undefined ? [] : groupsOf(member, refresh);
   if (toRelease) groups.push("toRelease");
   if (isMaturing) groups.push("awaitingMinReady");
-  const counts: Count[] = [];
+  const counts: CloneSetCount[] = [];
   if (member !== undefined) countMember(counts, member, groups.includes("candidates"));
   if (shown !== undefined) countStored(counts, shown, context);
   if (busy && !isActive(pod) && shown !== undefined) counts.push("deleting");
@@ -136,12 +142,12 @@ function classify(
 }
 
 /** A pod of another controller lacks a label first. */
-function refreshOfMember(member: Member, context: ClassifyContext): Refresh {
+function refreshOfMember(member: CloneSetMember, context: ClassifyContext): Refresh {
   const isLabelled = TEMPLATE_HASH in member.pod.labels;
   return isLabelled ? refreshOf(member, context) : { ...notAsked, isDone: false };
 }
 
-function groupsOf(member: Member, { isDone, isBroken, awaited }: Refresh): Group[] {
+function groupsOf(member: CloneSetMember, { isDone, isBroken, awaited }: Refresh): Group[] {
   const { pod, available, updated, state, specified } = member;
   const groups: Group[] = [];
   if (awaited !== undefined) groups.push("awaitingNode");
@@ -155,7 +161,7 @@ function groupsOf(member: Member, { isDone, isBroken, awaited }: Refresh): Group
   return groups;
 }
 
-function countMember(counts: Count[], member: Member, isCandidate: boolean): void {
+function countMember(counts: CloneSetCount[], member: CloneSetMember, isCandidate: boolean): void {
   const { pod, available, updated, state, specified } = member;
   const at = updated ? "updated" : "old";
   counts.push(revisionCount(pod.labels[REVISION_LABEL]));
@@ -171,7 +177,7 @@ function countMember(counts: Count[], member: Member, isCandidate: boolean): voi
   else if (!available) counts.push(`${at} unavailable`);
 }
 
-function countStored(counts: Count[], pod: Pod, context: ClassifyContext): void {
+function countStored(counts: CloneSetCount[], pod: Pod, context: ClassifyContext): void {
   const ready = isReady(pod);
   const available = ready && isAvailable(pod, context.strategy.minReadySeconds, context.now);
   counts.push("replicas");
@@ -195,7 +201,7 @@ export function storedCounts(pods: CloneView): Record<StoredCount, number> {
   };
 }
 
-export function memberCounts(pods: CloneView): Counts {
+export function memberCounts(pods: CloneView): CloneSetCounts {
   const at = (revision: "updated" | "old"): ClassCount => ({
     active: pods.count(`${revision} active`),
     preDeleting: pods.count(`${revision} preDeleting`),

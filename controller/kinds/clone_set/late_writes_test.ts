@@ -8,7 +8,7 @@ import type { Action } from "../../rollout/writes/actions.ts";
 import { planCloneSet } from "./plan.ts";
 import type { CloneSetObserved } from "./state.ts";
 import { cloneSetState } from "./state.ts";
-import { strategyOf } from "./strategy.ts";
+import { cloneSetStrategyOf } from "./strategy.ts";
 
 /** Actions that are sent and not answered; plans see their pods as they will be. */
 class Late {
@@ -68,7 +68,7 @@ t.test(
             cloneSet("app", { updateStrategy: { type: "RollingUpdate", rollingUpdate } }),
           );
           const late = new Late(model);
-          const { replicas, maxSurge, maxUnavailable } = strategyOf(model.set, defaultOptions).limits;
+          const { replicas, maxSurge, maxUnavailable } = cloneSetStrategyOf(model.set, defaultOptions).limits;
           let changed = false;
           for (const { do: what, which } of moments) {
             model.now += 50;

@@ -21,7 +21,7 @@ export interface ClassCount {
   preparingUpdate: number;
 }
 
-export interface Counts {
+export interface CloneSetCounts {
   updated: ClassCount;
   old: ClassCount;
 }
@@ -53,7 +53,7 @@ export interface Numbers {
   surge: number;
 }
 
-interface Strategy {
+interface CloneSetStrategy {
   replicas: number;
   partition?: IntOrString | undefined;
   maxUnavailable?: IntOrString | undefined;
@@ -65,7 +65,7 @@ interface Strategy {
 }
 
 /** Rule 22. Text that is no number counts as 0: admission refuses it, older objects may hold it. */
-export function limitsOf(strategy: Strategy): Limits {
+export function limitsOf(strategy: CloneSetStrategy): Limits {
   const total = strategy.replicas;
   const scaleMaxUnavailable =
     strategy.scaleMaxUnavailable === undefined
@@ -105,7 +105,7 @@ function orZero(compute: () => number): number {
   }
 }
 
-export function numbersOf(limits: Limits, counts: Counts, options: CountOptions): Numbers {
+export function numbersOf(limits: Limits, counts: CloneSetCounts, options: CountOptions): Numbers {
   const { updated, old } = counts;
   const pods = total(updated) + total(old);
   const unavailable = updated.unavailable + old.unavailable + updated.preDeleting + old.preDeleting;
@@ -146,7 +146,7 @@ function total(count: ClassCount): number {
 /** Rule 24. */
 function differences(
   limits: Limits,
-  counts: Counts,
+  counts: CloneSetCounts,
   options: CountOptions,
 ): { old: number; updated: number } {
   const old = counts.old.active - limits.partition;
@@ -157,7 +157,7 @@ function differences(
 /** Rule 25. `old` is the share of the surge that is created at the old revision. */
 function surgeOf(
   limits: Limits,
-  counts: Counts,
+  counts: CloneSetCounts,
   difference: { old: number; updated: number },
   unavailable: number,
 ): { total: number; old: number } {

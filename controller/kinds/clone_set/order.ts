@@ -12,7 +12,7 @@ import {
   type Rule,
   unscheduledFirst,
 } from "../../rollout/order/order.ts";
-import type { Member, Strategy } from "./strategy.ts";
+import type { CloneSetMember, CloneSetStrategy } from "./strategy.ts";
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
 const INT32 = { least: -(2 ** 31), most: 2 ** 31 - 1 };
@@ -25,14 +25,14 @@ function deletionCost(pod: Pod): number {
   return cost >= INT32.least && cost <= INT32.most ? cost : 0;
 }
 
-const beforeCost: readonly Rule<Member>[] = [
+const beforeCost: readonly Rule<CloneSetMember>[] = [
   (a, b) => unscheduledFirst(a.pod, b.pod),
   (a, b) => byPhase(a.pod, b.pod),
   (a, b) => Number(a.available) - Number(b.available),
   (a, b) => Number(a.ready) - Number(b.ready),
   (a, b) => deletionCost(a.pod) - deletionCost(b.pod),
 ];
-const afterRank: readonly Rule<Member>[] = [
+const afterRank: readonly Rule<CloneSetMember>[] = [
   (a, b) => latestReadyFirst(a.pod, b.pod),
   (a, b) => moreRestartsFirst(a.pod, b.pod),
   (a, b) => newestFirst(a.pod, b.pod),
@@ -46,16 +46,16 @@ export interface Topology {
 }
 
 /** Pods of one revision class in the order in which scaling in deletes them. */
-export function deletionOrder(members: readonly Member[], topology: Topology): Member[] {
+export function deletionOrder(members: readonly CloneSetMember[], topology: Topology): CloneSetMember[] {
   const rank = spreadRanks(members, topology);
-  const rankOf = (member: Member): number => rank.get(member) ?? 0;
+  const rankOf = (member: CloneSetMember): number => rank.get(member) ?? 0;
   return [...members].sort(
-    firstDifference<Member>([...beforeCost, (a, b) => rankOf(b) - rankOf(a), ...afterRank]),
+    firstDifference<CloneSetMember>([...beforeCost, (a, b) => rankOf(b) - rankOf(a), ...afterRank]),
   );
 }
 
 /** Crowded places give up pods first: the best pod of a place has the lowest rank. Rule 38. */
-function spreadRanks(members: readonly Member[], topology: Topology): Map<Member, number> {
+function spreadRanks(members: readonly CloneSetMember[], topology: Topology): Map<CloneSetMember, number> {
   const sameNode = ranksWithin(
     members,
     (member) => member.pod.nodeName,
@@ -63,12 +63,12 @@ function spreadRanks(members: readonly Member[], topology: Topology): Map<Member
     (index, count) => count - 1 - index,
   );
   if (topology.keys.length === 0) return sameNode;
-  const sums = new Map<Member, number>();
+  const sums = new Map<CloneSetMember, number>();
   for (const key of topology.keys) {
-    const placeOf = (member: Member): string | undefined =>
+    const placeOf = (member: CloneSetMember): string | undefined =>
       member.pod.nodeName === "" ? undefined : topology.nodeLabels(member.pod.nodeName)?.[key];
     const places = new Set(members.map(placeOf).filter((place) => place !== undefined)).size;
-    const tieBreak: Rule<Member>[] =
+    const tieBreak: Rule<CloneSetMember>[] =
       key === "kubernetes.io/hostname" ? [] : [(a, b) => (sameNode.get(b) ?? 0) - (sameNode.get(a) ?? 0)];
     const ranks = ranksWithin(
       members,
@@ -82,12 +82,12 @@ function spreadRanks(members: readonly Member[], topology: Topology): Map<Member
 }
 
 function ranksWithin(
-  members: readonly Member[],
-  placeOf: (member: Member) => string | undefined,
-  tieBreak: readonly Rule<Member>[],
+  members: readonly CloneSetMember[],
+  placeOf: (member: CloneSetMember) => string | undefined,
+  tieBreak: readonly Rule<CloneSetMember>[],
   rank: (index: number, count: number) => number,
-): Map<Member, number> {
-  const groups = new Map<string, Member[]>();
+): Map<CloneSetMember, number> {
+  const groups = new Map<string, CloneSetMember[]>();
   for (const member of members) {
     const place = placeOf(member);
     if (place === undefined) continue;
@@ -95,8 +95,8 @@ function ranksWithin(
     if (group === undefined) groups.set(place, [member]);
     else group.push(member);
   }
-  const order = firstDifference<Member>([...beforeCost, ...tieBreak, ...afterRank]);
-  const ranks = new Map<Member, number>();
+  const order = firstDifference<CloneSetMember>([...beforeCost, ...tieBreak, ...afterRank]);
+  const ranks = new Map<CloneSetMember, number>();
   for (const group of groups.values()) {
     group.sort(order);
     for (const [index, member] of group.entries()) ranks.set(member, rank(index, group.length));
@@ -108,7 +108,7 @@ function ranksWithin(
  * Waiting for a hook, or marked for recreation: those are updated first, so that a pass never starts more than the one
  * before it meant to.
  */
-export function isUnderWay(member: Member): boolean {
+export function isUnderWay(member: CloneSetMember): boolean {
   return member.state === "PreparingUpdate" || member.specified;
 }
 
@@ -118,10 +118,10 @@ export function isUnderWay(member: Member): boolean {
  * priority or scatter give them a turn, they come again at its place.
  */
 export function updateOrder(
-  candidates: Iterable<Member>,
+  candidates: Iterable<CloneSetMember>,
   all: () => Iterable<Pod>,
-  strategy: Pick<Strategy, "priority" | "scatter">,
-): Iterable<Member> {
+  strategy: Pick<CloneSetStrategy, "priority" | "scatter">,
+): Iterable<CloneSetMember> {
   if (strategy.priority === undefined && (strategy.scatter ?? []).length === 0) return candidates;
   const members = byStrategy(candidates, [...all()], strategy);
   return [

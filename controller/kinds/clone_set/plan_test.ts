@@ -18,7 +18,7 @@ import { sameRevision } from "../../rollout/revisions/revisions.ts";
 import type { Action, PodPatchAction } from "../../rollout/writes/actions.ts";
 import { planCloneSet } from "./plan.ts";
 import { cloneSetState } from "./state.ts";
-import { REVISION_LABEL, strategyOf } from "./strategy.ts";
+import { cloneSetStrategyOf, REVISION_LABEL } from "./strategy.ts";
 
 function plan(model: Model, random: () => number) {
   return planCloneSet(
@@ -39,7 +39,7 @@ function performChecked(model: Model, action: Action, stopAfter?: number): void 
   }
   const after = model.available();
   if (after >= before) return;
-  const { limits } = strategyOf(model.set, defaultOptions);
+  const { limits } = cloneSetStrategyOf(model.set, defaultOptions);
   if (after < limits.replicas - limits.maxUnavailable) {
     throw new Error(
       `${action.type} left ${after} available of ${limits.replicas}, maxUnavailable ${limits.maxUnavailable} (before ${before})`,
@@ -223,7 +223,7 @@ t.test("partition keeps its pods at the old revision", async (t) => {
           for (const container of spec.template.spec.containers) container.image = "app:2";
         });
         settle(worldOf(model, random), 400);
-        const kept = strategyOf(model.set, defaultOptions).limits.partition;
+        const kept = cloneSetStrategyOf(model.set, defaultOptions).limits.partition;
         const old = model.active().filter((pod) => pod.containers[0]?.image === "app:1").length;
         if (old !== kept) throw new Error(`${old} old pods, partition ${kept} of ${replicas}`);
       },

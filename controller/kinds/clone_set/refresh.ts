@@ -13,7 +13,7 @@ import { shortHash } from "../../rollout/revisions/revisions.ts";
 import { waitingForHook, waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import type { CloneSetState } from "./state.ts";
-import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
+import { type CloneSetMember, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 
 /** An unscheduled pod gets its gates after this time; most pods are scheduled sooner and save a request. */
 const UNSCHEDULED_GATES_MS = 5000;
@@ -25,7 +25,7 @@ export function planRefresh(state: CloneSetState, decisions: Decisions): void {
     if (decisions.isFree(member)) refreshMember(state, decisions, member);
 }
 
-function refreshMember(state: CloneSetState, decisions: Decisions, member: Member): void {
+function refreshMember(state: CloneSetState, decisions: Decisions, member: CloneSetMember): void {
   const { pod } = member;
   const step = stepOf(pod, state);
   if (step.kind === "write") {
@@ -48,7 +48,7 @@ function refreshMember(state: CloneSetState, decisions: Decisions, member: Membe
 }
 
 /** Gates of a pod that is about to be scheduled wait for it: one request then does for gates and state. */
-function deferred(state: CloneSetState, decisions: Decisions, member: Member): boolean {
+function deferred(state: CloneSetState, decisions: Decisions, member: CloneSetMember): boolean {
   if (member.pod.nodeName !== "" || member.state !== "PreparingNormal") return false;
   const left = member.pod.createdAt + UNSCHEDULED_GATES_MS - state.now;
   if (left <= 0) return false;
@@ -56,7 +56,11 @@ function deferred(state: CloneSetState, decisions: Decisions, member: Member): b
   return true;
 }
 
-function lifecycleMove(state: CloneSetState, decisions: Decisions, member: Member): PodChange | undefined {
+function lifecycleMove(
+  state: CloneSetState,
+  decisions: Decisions,
+  member: CloneSetMember,
+): PodChange | undefined {
   const { pod } = member;
   const lifecycle = state.strategy.lifecycle;
   switch (member.state) {
@@ -84,6 +88,6 @@ function lifecycleMove(state: CloneSetState, decisions: Decisions, member: Membe
 }
 
 /** Whether the pod's revision is the one it is meant to have: above the partition pods may go back. */
-function wantsRevision({ numbers }: CloneSetState, member: Member): boolean {
+function wantsRevision({ numbers }: CloneSetState, member: CloneSetMember): boolean {
   return numbers.update >= 0 || !member.updated;
 }

@@ -27,7 +27,7 @@ import { deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
 import { createPod, deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
 import { deletionOrder } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
-import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
+import { type CloneSetMember, INSTANCE_ID, instanceId, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 
 /** Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). */
 export function planScale(state: CloneSetState, decisions: Decisions): void {
@@ -173,7 +173,7 @@ function templateFor(state: CloneSetState, revision: Revision): PodTemplate {
 }
 
 /** Pods that are about to be deleted, and may come back as long as nothing was done to them for it (rule 53). */
-function revocable(state: CloneSetState): Member[] {
+function revocable(state: CloneSetState): CloneSetMember[] {
   const lifecycle = state.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
   return membersIn(state, "preparingDelete").filter((member) => !member.specified);
@@ -228,7 +228,7 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
 }
 
 /** Scale-in: pods of the old revision first, each class in its own order (rule 27, 37). */
-function surplusMembers(state: CloneSetState): Member[] {
+function surplusMembers(state: CloneSetState): CloneSetMember[] {
   const { numbers } = state;
   if (numbers.surplus <= 0) return [];
   const staying = [...membersOf(state.pods.every())].filter((member) => member.state !== "PreparingDelete");
@@ -244,11 +244,11 @@ function surplusMembers(state: CloneSetState): Member[] {
 }
 
 /** By name. */
-function membersIn({ pods }: CloneSetState, group: "preparingDelete" | "specified"): Member[] {
+function membersIn({ pods }: CloneSetState, group: "preparingDelete" | "specified"): CloneSetMember[] {
   return [...membersOf(pods.entries(pods.groups[group]))];
 }
 
-function deleteMember(state: CloneSetState, { pod }: Member): PodDeletion {
+function deleteMember(state: CloneSetState, { pod }: CloneSetMember): PodDeletion {
   const id = instanceId(pod);
   const claims = state.observed.claims.filter(
     (claim) =>

@@ -14,7 +14,7 @@ import {
 import { type CloneIndex, type CloneView, memberCounts } from "./classify.ts";
 import { type Numbers, numbersOf } from "./numbers.ts";
 import type { Topology } from "./order.ts";
-import { type CloneSetOptions, type Strategy, strategyOf } from "./strategy.ts";
+import { type CloneSetOptions, type CloneSetStrategy, cloneSetStrategyOf } from "./strategy.ts";
 
 export interface CloneSetObserved extends ObservedRollout<CloneSet> {
   /** Owned pods, inactive ones included; writes in flight are already applied to them. */
@@ -26,7 +26,7 @@ export interface CloneSetObserved extends ObservedRollout<CloneSet> {
 
 export interface CloneSetState
   extends RolloutRevisions,
-    PlanState<CloneSetObserved, CloneSetOptions, Strategy, CloneView> {
+    PlanState<CloneSetObserved, CloneSetOptions, CloneSetStrategy, CloneView> {
   readonly numbers: Numbers;
   readonly topology: Topology;
 }
@@ -43,7 +43,7 @@ export function cloneSetState({
   const { selector } = observed.set.spec;
   const revisions = rolloutRevisions(observed, memory);
   const { update, current } = revisions;
-  const strategy = strategyOf(observed.set, options);
+  const strategy = cloneSetStrategyOf(observed.set, options);
   const pods = observed.pods.refresh({
     updateRevision: update.name,
     strategy,

@@ -3,7 +3,7 @@ import type { CloneSet, CloneSetStatus } from "../../../crds/index.ts";
 import { formatSelector } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { StoredCount } from "./classify.ts";
-import type { Strategy } from "./strategy.ts";
+import type { CloneSetStrategy } from "./strategy.ts";
 
 /** Meaning: no deadline. */
 const NO_DEADLINE = 2147483647;
@@ -11,7 +11,7 @@ const NO_DEADLINE = 2147483647;
 interface StatusInput {
   set: CloneSet;
   counts: Record<StoredCount, number>;
-  strategy: Strategy;
+  strategy: CloneSetStrategy;
   updateRevision: string;
   /** The revision that pods were at before, if it still exists. */
   currentRevision: string;

@@ -3,7 +3,7 @@ import type { CloneSet } from "../../../crds/index.ts";
 import { cloneSet, defaultOptions } from "../../../testkit/controller/clone_set_model.ts";
 import type { StoredCount } from "./classify.ts";
 import { statusOf, untilDeadline } from "./status.ts";
-import { strategyOf } from "./strategy.ts";
+import { cloneSetStrategyOf } from "./strategy.ts";
 
 const start = Date.parse("2030-01-01T00:00:00Z");
 
@@ -33,7 +33,7 @@ class Rollout {
     const status = statusOf({
       set: this.#set,
       counts: countsOf(updated, this.#set.spec.replicas ?? 0),
-      strategy: strategyOf(this.#set, defaultOptions),
+      strategy: cloneSetStrategyOf(this.#set, defaultOptions),
       updateRevision: revision,
       currentRevision: "web-0",
       collisionCount: 0,

@@ -36,7 +36,7 @@ export interface CloneSetOptions extends InPlaceOptions, ChangeOptions {
 const HEAL_FIRST_ANNOTATION = "refit.dev/heal-first";
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
+export interface CloneSetStrategy {
   limits: Limits;
   policy: UpdatePolicy;
   onDelete: boolean;
@@ -54,7 +54,7 @@ export interface Strategy {
   podsToDelete: ReadonlySet<string>;
 }
 
-export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
+export function cloneSetStrategyOf(set: CloneSet, options: CloneSetOptions): CloneSetStrategy {
   const { spec } = set;
   const onDelete = spec.updateStrategy?.type === "OnDelete";
   const rolling = onDelete ? undefined : (spec.updateStrategy?.rollingUpdate ?? {});
@@ -91,7 +91,7 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
 }
 
 /** An active pod with what every decision asks of it. */
-export interface Member {
+export interface CloneSetMember {
   readonly pod: Pod;
   /** At the update revision. */
   readonly updated: boolean;
@@ -108,10 +108,10 @@ export function memberOf(
   pod: Pod,
   stored: Pod,
   busy: boolean,
-  { minReadySeconds, podsToDelete }: Pick<Strategy, "minReadySeconds" | "podsToDelete">,
+  { minReadySeconds, podsToDelete }: Pick<CloneSetStrategy, "minReadySeconds" | "podsToDelete">,
   updateRevision: string,
   now: number,
-): Member {
+): CloneSetMember {
   return {
     pod,
     updated: sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision),

@@ -1,13 +1,13 @@
 import t from "tap";
 import { excludePreparingDeleteLabel } from "../../../crds/index.ts";
 import { defaultOptions } from "../../../testkit/controller/clone_set_model.ts";
-import { strategyOf } from "./strategy.ts";
+import { cloneSetStrategyOf } from "./strategy.ts";
 
 t.test(
   "pods held before deletion are excluded by the field, by the label in either version, or for all",
   async (t) => {
     const excludes = (labels: Record<string, string>, excludePreparingDelete?: boolean, everywhere = false) =>
-      strategyOf(
+      cloneSetStrategyOf(
         {
           metadata: { name: "web", namespace: "d", uid: "u", labels },
           spec: {

@@ -20,7 +20,7 @@ import { isUnderWay, updateOrder } from "./order.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { revisionLabels } from "./scale.ts";
 import type { CloneSetState } from "./state.ts";
-import { CLAIM_HASH, type Member, REVISION_LABEL } from "./strategy.ts";
+import { CLAIM_HASH, type CloneSetMember, REVISION_LABEL } from "./strategy.ts";
 
 /** Where pods go in this pass. */
 interface Target {
@@ -59,7 +59,11 @@ function targetOf(state: CloneSetState): Target {
 }
 
 /** Images by container that an update in place would bring; none for pods that are made anew. */
-function imagesFor(state: CloneSetState, { pod }: Member, target: Target): Readonly<Record<string, string>> {
+function imagesFor(
+  state: CloneSetState,
+  { pod }: CloneSetMember,
+  target: Target,
+): Readonly<Record<string, string>> {
   if (state.strategy.policy === "ReCreate") return {};
   return target.eligible.of(pod).change?.images ?? {};
 }
@@ -68,7 +72,7 @@ interface Candidates {
   readonly count: number;
   /** Of them. */
   readonly unavailable: number;
-  readonly members: Iterable<Member>;
+  readonly members: Iterable<CloneSetMember>;
 }
 
 /** Who may be updated to the target. Whoever waits for an image lets those go first whose nodes have it. */
@@ -80,7 +84,7 @@ function candidatesFor(state: CloneSetState, target: Target): Candidates {
     const unavailable = pods.count("unavailable candidate");
     return { count: candidates.size, unavailable, members: candidates };
   }
-  const members: Member[] = [];
+  const members: CloneSetMember[] = [];
   let unavailable = 0;
   for (const member of revision === update ? candidates : others(state, revision)) {
     if (wait?.holds(member.pod, imagesFor(state, member, target))) continue;
@@ -91,7 +95,7 @@ function candidatesFor(state: CloneSetState, target: Target): Candidates {
 }
 
 /** Those above the partition that go back: as the group of candidates, for the current revision. */
-function others({ pods }: CloneSetState, target: Revision): Iterable<Member> {
+function others({ pods }: CloneSetState, target: Revision): Iterable<CloneSetMember> {
   const going = [...membersOf(pods.every())].filter((member) => {
     if (isAt(member, target) || member.state === "PreparingDelete") return false;
     return graceState(member.pod).value === undefined;
@@ -99,7 +103,7 @@ function others({ pods }: CloneSetState, target: Revision): Iterable<Member> {
   return new ByActivity(isUnderWay, going);
 }
 
-function isAt(member: Member, target: Revision): boolean {
+function isAt(member: CloneSetMember, target: Revision): boolean {
   return sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
 }
 
@@ -127,15 +131,20 @@ function roomOf({ pods, update }: CloneSetState, target: Revision, budget: numbe
  * A marked pod claims its room ahead of its turn. One that finds none may be waiting for a pod that only the update heals, so it
  * ends the walk at its own place in the order, not before.
  */
-function withinBudget(candidates: Candidates, wanted: number, room: Room, state: CloneSetState): Member[] {
-  const taken: Member[] = [];
+function withinBudget(
+  candidates: Candidates,
+  wanted: number,
+  room: Room,
+  state: CloneSetState,
+): CloneSetMember[] {
+  const taken: CloneSetMember[] = [];
   let availableTaken = 0;
   let unavailableLeft = candidates.unavailable;
   // Most passes of a rollout find no room: the order is worked out when there is some.
   if (room.atTarget <= 0 || (room.available <= 0 && unavailableLeft === 0)) return taken;
   const { healFirst } = state.strategy;
   /** Marked pods that came ahead of their turn: whether they had room. */
-  const ahead = new Map<Member, boolean>();
+  const ahead = new Map<CloneSetMember, boolean>();
   let read = 0;
   for (const member of updateOrder(candidates.members, () => activePods(state), state.strategy)) {
     const hadRoom = ahead.get(member);
@@ -164,7 +173,7 @@ function activePods({ pods }: CloneSetState): Pod[] {
 }
 
 /** `taken` go out of service by this plan. */
-function budgetWaiting(state: CloneSetState, count: number, taken: readonly Member[]): Waiting {
+function budgetWaiting(state: CloneSetState, count: number, taken: readonly CloneSetMember[]): Waiting {
   const { unavailable } = state.pods.groups;
   const next = taken.filter(({ pod }) => !unavailable.has(pod.name)).map(({ pod }) => pod.name);
   const { maxUnavailable } = state.strategy.limits;
@@ -176,7 +185,12 @@ function budgetWaiting(state: CloneSetState, count: number, taken: readonly Memb
   };
 }
 
-function updateMember(state: CloneSetState, decisions: Decisions, member: Member, target: Target): void {
+function updateMember(
+  state: CloneSetState,
+  decisions: Decisions,
+  member: CloneSetMember,
+  target: Target,
+): void {
   const { policy } = state.strategy;
   const { pod } = member;
   const eligible = policy === "ReCreate" ? undefined : target.eligible.of(pod);
@@ -226,7 +240,7 @@ function eligibility(state: CloneSetState, from: string, target: Revision): Elig
 function updateInPlace(
   state: CloneSetState,
   decisions: Decisions,
-  member: Member,
+  member: CloneSetMember,
   { revision, change }: { readonly revision: Revision; readonly change: InPlaceChange },
 ): void {
   const { pod } = member;

@@ -47,7 +47,7 @@ export const newGroups = () => ({
 type Groups = ReturnType<typeof newGroups>;
 type Group = keyof Groups;
 
-export type Count =
+export type DaemonSetCount =
   | StatusCount
   /** Nodes whose pod is up to date and not ready yet. */
   | "starting"
@@ -69,7 +69,7 @@ export interface DaemonNode {
   readonly toAdopt: readonly Pod[];
 }
 
-export type DaemonView = PodView<Groups, Count, DaemonNode>;
+export type DaemonView = PodView<Groups, DaemonSetCount, DaemonNode>;
 
 /** What a pass classifies by: while `mark` and the set's generation stay, a node that nothing happens to stays the same. */
 export interface DaemonContext extends RefreshContext {
@@ -95,7 +95,7 @@ export interface DaemonSource {
 }
 
 /** Of one set and one generation of it. */
-export class DaemonIndex extends PodIndex<DaemonContext, Groups, Count, DaemonNode> {
+export class DaemonIndex extends PodIndex<DaemonContext, Groups, DaemonSetCount, DaemonNode> {
   readonly source: DaemonSource;
 
   constructor(source: DaemonSource) {
@@ -216,7 +216,7 @@ function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
   return !hasState || isCompleted(pod, options);
 }
 
-function classify(slot: DaemonSlot): PodClass<Group, Count, DaemonNode> | undefined {
+function classify(slot: DaemonSlot): PodClass<Group, DaemonSetCount, DaemonNode> | undefined {
   const { name, node, owned, orphans, unselected, writes, context } = slot;
   const { eligibility } = slot;
   if (owned.length + orphans.length + writes.size === 0 && eligibility !== "run") return undefined;
@@ -256,7 +256,7 @@ function classify(slot: DaemonSlot): PodClass<Group, Count, DaemonNode> | undefi
 function stateOf(
   { owned, node, source }: DaemonSlot,
   { eligibility, daemons, labels }: DaemonNode,
-): { group?: Group; counts?: Count[] } {
+): { group?: Group; counts?: DaemonSetCount[] } {
   if (node === undefined) return {};
   const [daemon] = daemons;
   // A pod that is just being let go still counts.

@@ -1,6 +1,6 @@
 /** Which nodes the rollout reaches, and in which order. Spec: daemonset 4.5, rules 25 and 26. */
 import type { DaemonNode, DaemonView } from "./classify.ts";
-import type { Daemon, Strategy } from "./strategy.ts";
+import type { Daemon, DaemonSetStrategy } from "./strategy.ts";
 
 /** What lives on a node, as the rollout counts: terminating and failed pods are the scale's matter (rules 14, 27). */
 export interface Site {
@@ -41,7 +41,7 @@ interface Groups {
 export function updateWindow(
   open: readonly DaemonNode[],
   pods: QuietNodes,
-  strategy: Pick<Strategy, "partition" | "nodeSelector">,
+  strategy: Pick<DaemonSetStrategy, "partition" | "nodeSelector">,
   options: { pruneIneligible: boolean },
 ): UpdateWindow {
   const { begun, empty, due, heldBySelector } = groupsOf(open, strategy, options);
@@ -76,7 +76,7 @@ export function updateWindow(
 
 function groupsOf(
   open: readonly DaemonNode[],
-  strategy: Pick<Strategy, "nodeSelector">,
+  strategy: Pick<DaemonSetStrategy, "nodeSelector">,
   options: { pruneIneligible: boolean },
 ): Groups {
   const groups: Groups = { begun: [], empty: [], due: [], heldBySelector: 0 };

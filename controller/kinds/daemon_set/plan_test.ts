@@ -18,7 +18,7 @@ import type { Action } from "../../rollout/writes/actions.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import { planDaemonSet } from "./plan.ts";
 import { daemonSetState } from "./state.ts";
-import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./strategy.ts";
+import { daemonSetStrategyOf, isDaemonAvailable, REVISION_LABEL } from "./strategy.ts";
 
 function plan(model: Model, random: () => number) {
   model.failed.observe(model.set.status?.observedGeneration);
@@ -36,7 +36,7 @@ function eligibilities(model: Model): Map<string, string> {
 
 function strategy(model: Model) {
   const desired = [...eligibilities(model).values()].filter((eligibility) => eligibility === "run").length;
-  return strategyOf(model.set, desired);
+  return daemonSetStrategyOf(model.set, desired);
 }
 
 function podsOn(model: Model, node: string) {

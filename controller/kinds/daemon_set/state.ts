@@ -8,8 +8,8 @@ import { findRevision, type RevisionSearch } from "./revisions.ts";
 import {
   availabilityOf,
   type DaemonSetOptions,
-  type Strategy,
-  strategyOf,
+  type DaemonSetStrategy,
+  daemonSetStrategyOf,
   templateGeneration,
   type UpdateMark,
 } from "./strategy.ts";
@@ -25,7 +25,7 @@ export interface DaemonSetObserved extends ObservedRollout<DaemonSet> {
 
 export interface DaemonSetState
   extends Readonly<RevisionSearch>,
-    PlanState<DaemonSetObserved, DaemonSetOptions, Strategy, DaemonView> {
+    PlanState<DaemonSetObserved, DaemonSetOptions, DaemonSetStrategy, DaemonView> {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -55,7 +55,7 @@ export function daemonSetState({
     ...revisions,
     observed,
     options,
-    strategy: strategyOf(set, pods.count("desired")),
+    strategy: daemonSetStrategyOf(set, pods.count("desired")),
     namespace,
     name,
     uid,

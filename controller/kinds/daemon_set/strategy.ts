@@ -25,7 +25,7 @@ export interface DaemonSetOptions extends InPlaceOptions, ChangeOptions {
 }
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
+export interface DaemonSetStrategy {
   /** Nodes that should run a pod. */
   desired: number;
   rolling: boolean;
@@ -48,7 +48,9 @@ export interface Strategy {
 }
 
 /** The part of the strategy by which a pod is classified: it does not depend on how many nodes there are. */
-export function availabilityOf({ spec }: DaemonSet): Pick<Strategy, "minReadySeconds" | "nodeSelector"> {
+export function availabilityOf({
+  spec,
+}: DaemonSet): Pick<DaemonSetStrategy, "minReadySeconds" | "nodeSelector"> {
   const update = spec.updateStrategy?.type === "OnDelete" ? {} : (spec.updateStrategy?.rollingUpdate ?? {});
   return {
     minReadySeconds: Math.max(0, spec.minReadySeconds ?? 0),
@@ -56,7 +58,7 @@ export function availabilityOf({ spec }: DaemonSet): Pick<Strategy, "minReadySec
   };
 }
 
-export function strategyOf(set: DaemonSet, desired: number): Strategy {
+export function daemonSetStrategyOf(set: DaemonSet, desired: number): DaemonSetStrategy {
   const { spec } = set;
   const rolling = spec.updateStrategy?.type !== "OnDelete";
   const update = rolling ? (spec.updateStrategy?.rollingUpdate ?? {}) : {};

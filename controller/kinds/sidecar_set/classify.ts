@@ -9,7 +9,7 @@ import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { resetPairs } from "./hot_upgrade.ts";
-import { type Member, memberOf, revisionOfMember, type SidecarRollout } from "./rollout.ts";
+import { memberOf, revisionOfMember, type SidecarRollout, type SidecarSetMember } from "./rollout.ts";
 import { reportedUpgradable } from "./upgradable.ts";
 
 /** What pods are classified by. */
@@ -45,7 +45,7 @@ export function matchedNamespaces(
 /** Pods by what a pass has to do about them, those with a write in flight included; groups overlap. */
 const newGroups = () => ({
   /** An update may begin with them. */
-  candidates: new Candidates<Member>(),
+  candidates: new Candidates<SidecarSetMember>(),
   /** A container has handed over to the other one of its pair. */
   toReset: new SortedSlots(),
   /** To be said in their condition: that they cannot be updated in place, and that they can. */
@@ -57,7 +57,7 @@ type Group = keyof Groups;
 
 export type StatusCount = "matchedPods" | "updatedPods" | "readyPods" | "updatedReadyPods";
 
-export type Count =
+export type SidecarSetCount =
   /** What the status reports: pods as the server shows them. */
   | StatusCount
   /** Members, to which writes in flight are applied. */
@@ -71,12 +71,12 @@ export type Count =
   | "not selected"
   | RevisionCount;
 
-export interface Slot {
+export interface SidecarSetSlot {
   /** As it will be after a write in flight; undefined when it will not be the set's. */
-  readonly member: Member | undefined;
+  readonly member: SidecarSetMember | undefined;
 }
 
-export type SidecarView = PodView<Groups, Count, Slot>;
+export type SidecarView = PodView<Groups, SidecarSetCount, SidecarSetSlot>;
 
 /** The pods that the set selects, in whatever namespace. */
 export interface SelectedPodSource {
@@ -87,7 +87,7 @@ export interface SelectedPodSource {
 }
 
 /** Slots are pods by `namespace/name`. */
-export class SidecarIndex extends PodIndex<ClassifyContext, Groups, Count, Slot> {
+export class SidecarIndex extends PodIndex<ClassifyContext, Groups, SidecarSetCount, SidecarSetSlot> {
   constructor(source: SelectedPodSource) {
     super(
       {
@@ -117,20 +117,20 @@ export class SidecarIndex extends PodIndex<ClassifyContext, Groups, Count, Slot>
 function classify(
   { stored: [stored], writes }: SlotPods,
   { rollout, namespaces }: ClassifyContext,
-): PodClass<Group, Count, Slot> | undefined {
+): PodClass<Group, SidecarSetCount, SidecarSetSlot> | undefined {
   if (stored === undefined || !namespaces.has(stored.namespace)) return undefined;
   const write = writes.get(stored.uid);
   const shown = isActive(stored) ? memberOf(stored, false, rollout) : undefined;
   const member = write === undefined ? shown : isActive(write) ? memberOf(write, true, rollout) : undefined;
   if (member === undefined && shown === undefined) return undefined;
   const groups: Group[] = member === undefined ? [] : groupsOf(member, rollout);
-  const counts: Count[] = [];
+  const counts: SidecarSetCount[] = [];
   if (shown !== undefined) countShown(counts, shown);
   if (member !== undefined) countMember(counts, member, rollout);
   return { groups, counts, entry: { member }, atRest: groups.length === 0, expires: false };
 }
 
-function groupsOf(member: Member, { name, sidecars }: SidecarRollout): Group[] {
+function groupsOf(member: SidecarSetMember, { name, sidecars }: SidecarRollout): Group[] {
   const { pod, updated, upgradable, selected, before, working } = member;
   const groups: Group[] = [];
   if (resetPairs(pod, sidecars, working, before).length > 0) groups.push("toReset");
@@ -142,7 +142,7 @@ function groupsOf(member: Member, { name, sidecars }: SidecarRollout): Group[] {
   return groups;
 }
 
-function countShown(counts: Count[], { updated, consistent, ready }: Member): void {
+function countShown(counts: SidecarSetCount[], { updated, consistent, ready }: SidecarSetMember): void {
   counts.push("matchedPods");
   if (updated) counts.push("updatedPods");
   if (!consistent || !ready) return;
@@ -150,11 +150,11 @@ function countShown(counts: Count[], { updated, consistent, ready }: Member): vo
   if (updated) counts.push("updatedReadyPods");
 }
 
-export function usesBudget({ updated, settling, consistent, ready }: Member): boolean {
+export function usesBudget({ updated, settling, consistent, ready }: SidecarSetMember): boolean {
   return updated ? !(consistent && ready) : settling;
 }
 
-function countMember(counts: Count[], member: Member, { name }: SidecarRollout): void {
+function countMember(counts: SidecarSetCount[], member: SidecarSetMember, { name }: SidecarRollout): void {
   const { pod, updated, upgradable, selected } = member;
   counts.push("member", revisionCount(revisionOfMember(pod, name)));
   if (!updated) counts.push("old");

@@ -1,7 +1,7 @@
 /** Which pods are updated first. Spec: sidecarset, rules 33 and 34. */
 import type { Labels } from "../../../kube/core/index.ts";
 import { byStrategy, type PriorityStrategy, type ScatterStrategy } from "../../rollout/order/order.ts";
-import type { Member } from "./rollout.ts";
+import type { SidecarSetMember } from "./rollout.ts";
 
 const EVERY_VALUE = "*";
 
@@ -12,10 +12,10 @@ export interface OrderStrategy {
 
 /** Candidates, which come by activity. `all`: the pods that the set manages, by which a scattered order is measured. */
 export function updateOrder(
-  candidates: Iterable<Member>,
+  candidates: Iterable<SidecarSetMember>,
   all: () => Iterable<{ labels: Labels }>,
   { priority, scatter }: OrderStrategy,
-): Iterable<Member> {
+): Iterable<SidecarSetMember> {
   if (priority === undefined && (scatter ?? []).length === 0) return candidates;
   const everyone = [...all()];
   return byStrategy(candidates, everyone, { priority, scatter: expanded(scatter ?? [], everyone) });

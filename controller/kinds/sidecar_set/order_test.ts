@@ -2,10 +2,10 @@ import { test } from "tap";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { SidecarModel, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
 import { updateOrder } from "./order.ts";
-import { type Member, memberOf, rolloutOf } from "./rollout.ts";
+import { memberOf, rolloutOf, type SidecarSetMember } from "./rollout.ts";
 
 /** Candidates `pod-0`, `pod-1`, … with these labels, which differ in nothing else. */
-function membersWith(labels: readonly Record<string, string>[]): Member[] {
+function membersWith(labels: readonly Record<string, string>[]): SidecarSetMember[] {
   const set = sidecarSetOf();
   const model = new SidecarModel(set);
   return labels.flatMap((each) => {
@@ -14,7 +14,8 @@ function membersWith(labels: readonly Record<string, string>[]): Member[] {
   });
 }
 
-const indexes = (members: Iterable<Member>) => [...members].map(({ pod }) => Number(pod.name.slice(4)));
+const indexes = (members: Iterable<SidecarSetMember>) =>
+  [...members].map(({ pod }) => Number(pod.name.slice(4)));
 
 test("three of ten matching pods are the first, the sixth and the tenth", async (t) => {
   const members = membersWith(Array.from({ length: 10 }, (_, index) => ({ zone: index < 3 ? "a" : "b" })));

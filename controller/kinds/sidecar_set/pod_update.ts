@@ -19,7 +19,7 @@ import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { isHot, type PairChange, resetPairs, upgradePair } from "./hot_upgrade.ts";
 import { patchedAnnotations } from "./injection/pod_metadata.ts";
 import type { MetadataPatch } from "./injection/sidecars.ts";
-import type { Member, SidecarRollout } from "./rollout.ts";
+import type { SidecarRollout, SidecarSetMember } from "./rollout.ts";
 
 export interface UpdateTarget {
   readonly rollout: SidecarRollout;
@@ -44,7 +44,7 @@ export function patchedMetadata(
 
 /** Brings the pod to the present sidecars in one request. `metadata`: annotations that change beside those of the update. */
 export function updateAction(
-  member: Member,
+  member: SidecarSetMember,
   target: UpdateTarget,
   metadata: Readonly<Record<string, string>>,
   now: number,
@@ -76,7 +76,7 @@ export function updateAction(
 }
 
 /** Puts those containers to rest that have handed over. */
-export function resetAction(member: Member, rollout: SidecarRollout, now: number): PodPatchAction {
+export function resetAction(member: SidecarSetMember, rollout: SidecarRollout, now: number): PodPatchAction {
   const { pod, working, before } = member;
   const pairs = resetPairs(pod, rollout.sidecars, working, before);
   const images = Object.assign({}, ...pairs.map((pair) => pair.images));

@@ -62,7 +62,7 @@ export function rolloutOf({ metadata, spec }: SidecarSet): SidecarRollout {
 }
 
 /** A pod with the set's sidecars, and what every decision asks of it. */
-export interface Member {
+export interface SidecarSetMember {
   readonly pod: Pod;
   /** A write of it is in flight. */
   readonly busy: boolean;
@@ -85,7 +85,7 @@ export interface Member {
 }
 
 /** Undefined for a pod that lacks one of the set's containers, or was not injected at all (rule 29). */
-export function memberOf(pod: Pod, busy: boolean, rollout: SidecarRollout): Member | undefined {
+export function memberOf(pod: Pod, busy: boolean, rollout: SidecarRollout): SidecarSetMember | undefined {
   const { annotations } = pod;
   const { name, sidecars } = rollout;
   if (!parseInjectedList(annotations[injectedListAnnotation]).includes(name)) return undefined;
@@ -131,7 +131,7 @@ function hasContainers(
 }
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
+export interface SidecarSetStrategy {
   /** Pods keep the sidecars that they have. */
   readonly notUpdated: boolean;
   readonly paused: boolean;
@@ -141,7 +141,7 @@ export interface Strategy {
   readonly scatter: ScatterStrategy | undefined;
 }
 
-export function strategyOf({ spec }: SidecarSet): Strategy {
+export function sidecarSetStrategyOf({ spec }: SidecarSet): SidecarSetStrategy {
   const updateStrategy = spec.updateStrategy ?? {};
   return {
     notUpdated: updateStrategy.type === "NotUpdate",

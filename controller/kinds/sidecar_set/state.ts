@@ -8,7 +8,7 @@ import type { MatchedNamespaces, SidecarIndex, SidecarView } from "./classify.ts
 import { missingRevision } from "./injection/version.ts";
 import type { UpdateTarget } from "./pod_update.ts";
 import { findSidecarRevision } from "./revisions.ts";
-import { rolloutOf, type Strategy, strategyOf } from "./rollout.ts";
+import { rolloutOf, type SidecarSetStrategy, sidecarSetStrategyOf } from "./rollout.ts";
 
 export interface SidecarSetObserved {
   readonly set: SidecarSet;
@@ -29,7 +29,7 @@ interface SidecarSetPlanOptions {
 
 export interface SidecarSetState
   extends Readonly<RevisionSearch>,
-    PlanState<SidecarSetObserved, SidecarSetPlanOptions, Strategy, SidecarView> {
+    PlanState<SidecarSetObserved, SidecarSetPlanOptions, SidecarSetStrategy, SidecarView> {
   readonly target: UpdateTarget;
   /** Why new pods are refused. */
   readonly refusal: string | undefined;
@@ -53,7 +53,7 @@ export function sidecarSetState({
     ...search,
     observed,
     options,
-    strategy: strategyOf(set),
+    strategy: sidecarSetStrategyOf(set),
     now,
     random,
     explains,

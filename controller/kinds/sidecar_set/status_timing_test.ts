@@ -26,9 +26,9 @@ const sets = "sidecarsets.apps.kruise.io";
 /** What the server takes for a write. */
 const answerMs = 2;
 
-type Strategy = "RollingUpdate" | "NotUpdate" | "paused";
+type SidecarSetStrategy = "RollingUpdate" | "NotUpdate" | "paused";
 
-const setOf = (strategy: Strategy): JsonObject =>
+const setOf = (strategy: SidecarSetStrategy): JsonObject =>
   defaultSidecarSet({
     apiVersion: "apps.kruise.io/v1beta1",
     kind: "SidecarSet",
@@ -150,7 +150,7 @@ interface Truth {
 }
 
 /** A controller with a set and its pods. */
-function scene(strategy: Strategy, size: number) {
+function scene(strategy: SidecarSetStrategy, size: number) {
   const clock = testClock();
   const stop = new AbortController();
   const server = fakeServer();
@@ -243,7 +243,7 @@ const history = fc.array(
 function check(size: number, withinMs: number, numRuns: number) {
   const met = { ticks: 0, late: 0, matched: 0, notReady: 0, old: 0, writes: 0, changes: 0 };
   const property = fc.asyncProperty(
-    fc.constantFrom<Strategy>("RollingUpdate", "NotUpdate", "paused"),
+    fc.constantFrom<SidecarSetStrategy>("RollingUpdate", "NotUpdate", "paused"),
     history,
     async (strategy, steps) => {
       const { clock, end, happen, reported, statusWrites, truths } = scene(strategy, size);

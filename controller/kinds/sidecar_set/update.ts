@@ -9,7 +9,7 @@ import type { SidecarView } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
 import { updateOrder } from "./order.ts";
 import { patchedMetadata, resetAction, updateAction } from "./pod_update.ts";
-import type { Member } from "./rollout.ts";
+import type { SidecarSetMember } from "./rollout.ts";
 import type { SidecarSetState } from "./state.ts";
 
 /** Puts containers to rest that have handed over. */
@@ -46,7 +46,7 @@ export function planUpdate(state: SidecarSetState, decisions: Decisions): void {
 function updateMember(
   { observed: { set }, target, now }: SidecarSetState,
   decisions: Decisions,
-  member: Member,
+  member: SidecarSetMember,
 ): boolean {
   const { pod } = member;
   try {

@@ -5,7 +5,7 @@ import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { patchClaim } from "../../rollout/writes/claim_actions.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
-import { claimName, type Member, OWNED_BY_ANNOTATION } from "./strategy.ts";
+import { claimName, OWNED_BY_ANNOTATION, type StatefulSetMember } from "./strategy.ts";
 import type { Unavailable } from "./unavailable.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */
@@ -15,7 +15,7 @@ type Growth = "go on" | "wait" | "stop";
 export function planClaimGrowth(
   state: StatefulSetState,
   decisions: Decisions,
-  member: Member,
+  member: StatefulSetMember,
   unavailable: Unavailable,
 ): Growth {
   if (!state.strategy.resizesClaims) return "go on";
@@ -78,7 +78,7 @@ export function fittingClaim(
 function grow(
   state: StatefulSetState,
   decisions: Decisions,
-  member: Member,
+  member: StatefulSetMember,
   template: ClaimTemplate,
   claim: PersistentVolumeClaim,
 ): void {

@@ -10,7 +10,7 @@ import type { Decisions } from "../../rollout/decisions.ts";
 import { claimBody } from "../../rollout/pods/pod_manifest.ts";
 import { type NewClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
-import { claimName, type Member } from "./strategy.ts";
+import { claimName, type StatefulSetMember } from "./strategy.ts";
 
 /** When to look again at a claim whose end nobody tells us about. */
 const CLAIM_POLL_MS = 1000;
@@ -94,7 +94,11 @@ export function tellBlockedClaim(
  * Corrects the owners of an existing pod's claims (rule 37). False when one is not stored as it should be yet: a
  * condemned pod must not go before its claims are bound to it, or they would stay behind.
  */
-export function planClaimOwners(state: StatefulSetState, decisions: Decisions, member: Member): boolean {
+export function planClaimOwners(
+  state: StatefulSetState,
+  decisions: Decisions,
+  member: StatefulSetMember,
+): boolean {
   const wrong = wrongOwners(state, member);
   for (const { claim, changes } of wrong) {
     const body = {
@@ -106,13 +110,13 @@ export function planClaimOwners(state: StatefulSetState, decisions: Decisions, m
 }
 
 /** Whether `planClaimOwners` has something to correct. */
-export function hasWrongOwners(view: StatefulSetContext, member: Member): boolean {
+export function hasWrongOwners(view: StatefulSetContext, member: StatefulSetMember): boolean {
   return wrongOwners(view, member).length > 0;
 }
 
 function wrongOwners(
   view: StatefulSetContext,
-  member: Member,
+  member: StatefulSetMember,
 ): { claim: PersistentVolumeClaim; changes: object[] }[] {
   if (!view.options.deletesClaims) return [];
   return view.strategy.claimTemplates.flatMap((template) => {
@@ -128,7 +132,11 @@ function ownersWanted(state: StatefulSetContext, inWindow: boolean): { set: bool
   return { set: whenDeleted && (inWindow || !whenScaled), pod: whenScaled && !inWindow };
 }
 
-function ownerChanges(state: StatefulSetContext, member: Member, claim: PersistentVolumeClaim): object[] {
+function ownerChanges(
+  state: StatefulSetContext,
+  member: StatefulSetMember,
+  claim: PersistentVolumeClaim,
+): object[] {
   const wanted = ownersWanted(state, member.inWindow);
   const changes: object[] = [];
   let hasSet = false;

@@ -11,9 +11,16 @@ import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
 import { isDue, isUpdateComplete } from "./refresh.ts";
-import { byOrdinal, type Count, type Group, type Groups, newGroups, type Slot } from "./slots.ts";
+import {
+  byOrdinal,
+  type Group,
+  type Groups,
+  newGroups,
+  type StatefulSetCount,
+  type StatefulSetSlot,
+} from "./slots.ts";
 import type { StatefulSetContext } from "./state.ts";
-import { type Member, memberOf, ordinalOf, REVISION_LABEL } from "./strategy.ts";
+import { memberOf, ordinalOf, REVISION_LABEL, type StatefulSetMember } from "./strategy.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 
 export interface SetSource extends PodSource {
@@ -27,7 +34,7 @@ export interface SetSource extends PodSource {
  * Of a source that has the pods that the set controls and pods of nobody that have its name; under a name there may be
  * another's pod.
  */
-export class SetIndex extends PodIndex<StatefulSetContext, Groups, Count, Slot> {
+export class SetIndex extends PodIndex<StatefulSetContext, Groups, StatefulSetCount, StatefulSetSlot> {
   readonly #name: string;
 
   constructor(source: SetSource) {
@@ -65,7 +72,10 @@ interface Place {
   readonly busy: boolean;
 }
 
-function classify(pods: SlotPods, context: StatefulSetContext): PodClass<Group, Count, Slot> | undefined {
+function classify(
+  pods: SlotPods,
+  context: StatefulSetContext,
+): PodClass<Group, StatefulSetCount, StatefulSetSlot> | undefined {
   const place = placeOf(pods, context);
   const { ordinal, pod, busy } = place;
   if (pod === undefined && (ordinal === undefined || !context.strategy.window.has(ordinal))) return undefined;
@@ -138,7 +148,7 @@ function memberAt(
   { pod, ordinal, stored, busy }: Place,
   adopted: boolean,
   context: StatefulSetContext,
-): Member | undefined {
+): StatefulSetMember | undefined {
   if (pod === undefined || ordinal === undefined) return undefined;
   const { strategy, update, uid, now } = context;
   const shown = stored?.controller?.uid === uid ? stored : pod;
@@ -148,7 +158,7 @@ function memberAt(
 function groupsOf(
   context: StatefulSetContext,
   ordinal: number,
-  member: Member | undefined,
+  member: StatefulSetMember | undefined,
   refresh: Refresh,
 ): Group[] {
   const rank = context.strategy.window.rankOf(ordinal);
@@ -177,19 +187,23 @@ function groupsOf(
 }
 
 /** Its end is to be followed by its deletion; or it waits for claims that are not there, and that nobody is making. */
-function isActing(context: StatefulSetContext, { finished, pod, ordinal, busy }: Member): boolean {
+function isActing(context: StatefulSetContext, { finished, pod, ordinal, busy }: StatefulSetMember): boolean {
   return finished || (!busy && pod.phase === "Pending" && missingClaims(context, ordinal).claims.length > 0);
 }
 
-function countsOf(member: Member | undefined): Count[] {
+function countsOf(member: StatefulSetMember | undefined): StatefulSetCount[] {
   if (member === undefined) return [];
   const revision = revisionCount(member.pod.labels[REVISION_LABEL]);
   if (!member.inWindow || member.updated) return [revision];
   return member.terminating ? [revision, "behind"] : [revision, "behind", "behind and staying"];
 }
 
-function storedCounts(context: StatefulSetContext, pod: Pod, ordinal: number | undefined): Count[] {
-  const counts: Count[] = [];
+function storedCounts(
+  context: StatefulSetContext,
+  pod: Pod,
+  ordinal: number | undefined,
+): StatefulSetCount[] {
+  const counts: StatefulSetCount[] = [];
   for (const [index, template] of context.strategy.claimTemplates.entries()) {
     const fitting = ordinal === undefined ? undefined : fittingClaim(context, template, ordinal);
     if (fitting === undefined) continue;

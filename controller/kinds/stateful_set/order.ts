@@ -2,7 +2,7 @@
 import { prioritised } from "../../rollout/order/order.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { SetView } from "./slots.ts";
-import type { Member, Strategy } from "./strategy.ts";
+import type { StatefulSetMember, StatefulSetStrategy } from "./strategy.ts";
 
 interface UpdateOrderOptions {
   readonly preparingUpdateAsUpdate: boolean;
@@ -13,9 +13,9 @@ export interface Reach {
   /** Pods that it wants at the update revision and that are not. */
   readonly outdated: { readonly size: number; has(pod: string): boolean };
   /** Pods that may be gone on with, in the order of the update. */
-  order(): Iterable<Member>;
+  order(): Iterable<StatefulSetMember>;
   /** Of those: pods about which a hook was asked. */
-  begun(): Iterable<Member>;
+  begun(): Iterable<StatefulSetMember>;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface Reach {
  */
 export function reachOf(
   pods: SetView,
-  { strategy, options }: { readonly strategy: Strategy; readonly options: UpdateOrderOptions },
+  { strategy, options }: { readonly strategy: StatefulSetStrategy; readonly options: UpdateOrderOptions },
 ): Reach {
   if (strategy.onDelete) return { outdated: new Set(), order: () => [], begun: () => [] };
   if (strategy.unordered === undefined && !strategy.resizesClaims) {
@@ -50,16 +50,16 @@ export function reachOf(
  * those that exist, by ordinal; a pod that is missing still takes its place in the partition.
  */
 export function updateOrder(
-  members: readonly Member[],
-  strategy: Strategy,
+  members: readonly StatefulSetMember[],
+  strategy: StatefulSetStrategy,
   options: UpdateOrderOptions,
-): Member[] {
+): StatefulSetMember[] {
   const descending = members.filter((member) => member.inWindow).reverse();
   if (strategy.unordered === undefined) {
     const { window, partition } = strategy;
     return descending.filter(({ ordinal }) => (window.rankOf(ordinal) ?? 0) >= partition);
   }
-  const isReached = (member: Member): boolean =>
+  const isReached = (member: StatefulSetMember): boolean =>
     member.updated ||
     member.terminating ||
     (options.preparingUpdateAsUpdate && member.state === "PreparingUpdate");

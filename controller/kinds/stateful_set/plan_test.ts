@@ -22,7 +22,7 @@ import { isAvailable, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { planStatefulSet } from "./plan.ts";
 import { statefulSetState } from "./state.ts";
-import { ordinalOf, REVISION_LABEL, strategyOf } from "./strategy.ts";
+import { ordinalOf, REVISION_LABEL, statefulSetStrategyOf } from "./strategy.ts";
 
 function plan(model: Model) {
   return planStatefulSet(
@@ -36,7 +36,7 @@ function plan(model: Model) {
 }
 
 function strategy(model: Model) {
-  const { window, ...rest } = strategyOf(model.set, defaultOptions);
+  const { window, ...rest } = statefulSetStrategyOf(model.set, defaultOptions);
   return { ...rest, window: [...window] };
 }
 

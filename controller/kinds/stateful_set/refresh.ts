@@ -15,10 +15,14 @@ import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
 import { identityLabels, podWords } from "./pod_manifest.ts";
 import type { StatefulSetContext, StatefulSetState } from "./state.ts";
-import { type Member, POD_NAME_LABEL } from "./strategy.ts";
+import { POD_NAME_LABEL, type StatefulSetMember } from "./strategy.ts";
 
 /** Whether `planRefresh` is to look at a pod that stays. */
-export function isDue(context: StatefulSetContext, member: Member, { isDone, awaited }: Refresh): boolean {
+export function isDue(
+  context: StatefulSetContext,
+  member: StatefulSetMember,
+  { isDone, awaited }: Refresh,
+): boolean {
   if (member.inWindow && hasWrongOwners(context, member)) return true;
   if (member.busy || member.finished) return false;
   return (!isDone && awaited === undefined) || (member.inWindow && !hasIdentity(member));
@@ -39,7 +43,7 @@ export function planRefresh(state: StatefulSetState, decisions: Decisions): void
   }
 }
 
-function refreshMember(state: StatefulSetState, decisions: Decisions, member: Member): void {
+function refreshMember(state: StatefulSetState, decisions: Decisions, member: StatefulSetMember): void {
   const { pod } = member;
   const step = stepOf(pod, state);
   if (step.kind === "write") {
@@ -59,7 +63,11 @@ function refreshMember(state: StatefulSetState, decisions: Decisions, member: Me
 }
 
 /** Rule 33. */
-function lifecycleMove(state: StatefulSetState, decisions: Decisions, member: Member): PodChange | undefined {
+function lifecycleMove(
+  state: StatefulSetState,
+  decisions: Decisions,
+  member: StatefulSetMember,
+): PodChange | undefined {
   const { pod } = member;
   const lifecycle = state.strategy.lifecycle;
   switch (member.state) {
@@ -84,24 +92,24 @@ function lifecycleMove(state: StatefulSetState, decisions: Decisions, member: Me
   }
 }
 
-function isWanted(state: StatefulSetState, member: Member): boolean {
+function isWanted(state: StatefulSetState, member: StatefulSetMember): boolean {
   return state.reach.outdated.has(member.pod.name);
 }
 
 /** A pod that was about to be deleted is wanted again: back in the window, no longer chosen, nothing to replace it for. */
-function cancelDeletion(state: StatefulSetState, member: Member): PodChange | undefined {
+function cancelDeletion(state: StatefulSetState, member: StatefulSetMember): PodChange | undefined {
   if (!member.inWindow || member.specified || isWanted(state, member)) return undefined;
   const { preNormal } = state.strategy.lifecycle ?? {};
   const next = preNormal === undefined || isAllHooked(member.pod, preNormal) ? "Normal" : "PreparingNormal";
   return { ...stateMetadata(next, state.now), conditions: removeNotReadyKey(member.pod, PRE_DELETE_KEY) };
 }
 
-function hasIdentity({ pod }: Member): boolean {
+function hasIdentity({ pod }: StatefulSetMember): boolean {
   return pod.labels[POD_NAME_LABEL] === pod.name;
 }
 
 /** Rule 7. */
-function repairIdentity(state: StatefulSetState, decisions: Decisions, member: Member): void {
+function repairIdentity(state: StatefulSetState, decisions: Decisions, member: StatefulSetMember): void {
   if (!member.inWindow || hasIdentity(member)) return;
   const change = { labels: identityLabels(state, member.ordinal) };
   const words = podWords(state, "update", member.pod.name);

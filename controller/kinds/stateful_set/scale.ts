@@ -11,7 +11,7 @@ import { deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_ac
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
 import { createStatefulSetPod, podWords } from "./pod_manifest.ts";
 import type { StatefulSetState } from "./state.ts";
-import type { Member } from "./strategy.ts";
+import type { StatefulSetMember } from "./strategy.ts";
 
 /**
  * Walks the window upward. True when every pod of it is there and available; with OrderedReady the walk ends at the
@@ -42,7 +42,7 @@ export function planWindow(state: StatefulSetState, decisions: Decisions): boole
   return unhealthy.size === 0;
 }
 
-function waitingFor(state: StatefulSetState, ordinal: number, member: Member | undefined) {
+function waitingFor(state: StatefulSetState, ordinal: number, member: StatefulSetMember | undefined) {
   const pod = `${state.name}-${ordinal}`;
   const what = member === undefined ? "missing" : member.terminating ? "terminating" : unavailability(member);
   return {
@@ -54,7 +54,7 @@ function waitingFor(state: StatefulSetState, ordinal: number, member: Member | u
 }
 
 /** A pod without a node says itself what it lacks: its claim is bound elsewhere, no node has room. */
-function unavailability({ pod }: Member): string {
+function unavailability({ pod }: StatefulSetMember): string {
   const scheduled = conditionOf(pod, "PodScheduled");
   const isPlaced = scheduled === undefined || scheduled.status === "True" || scheduled.message === "";
   return isPlaced ? "not available" : `not available, for it has no node (${scheduled.message})`;
@@ -123,7 +123,7 @@ function revisionFor(state: StatefulSetState, ordinal: number, outdated: number)
 }
 
 /** A pod that waits for a claim which somebody deleted gets it anew; one whose creation is in flight gets its claims with it. */
-function replaceLostClaims(state: StatefulSetState, decisions: Decisions, member: Member): void {
+function replaceLostClaims(state: StatefulSetState, decisions: Decisions, member: StatefulSetMember): void {
   if (member.busy) return;
   for (const claim of missingClaims(state, member.ordinal).claims) {
     decisions.take(createClaim(state.namespace, claim));
@@ -163,23 +163,27 @@ export function planCondemned(state: StatefulSetState, decisions: Decisions): bo
   return false;
 }
 
-function lowestUnhealthy({ pods }: StatefulSetState): Member | undefined {
+function lowestUnhealthy({ pods }: StatefulSetState): StatefulSetMember | undefined {
   for (const member of membersOf(pods.entries(pods.groups.condemned))) if (!isHealthy(member)) return member;
   return undefined;
 }
 
 /** A pod that a hook holds before its deletion does not block the next one: it is on its way out by our own doing. */
-function isHealthy(member: Member): boolean {
+function isHealthy(member: StatefulSetMember): boolean {
   return !member.terminating && (member.available || (member.ready && member.state === "PreparingDelete"));
 }
 
-function planCondemnedDeletion(state: StatefulSetState, decisions: Decisions, member: Member): void {
+function planCondemnedDeletion(
+  state: StatefulSetState,
+  decisions: Decisions,
+  member: StatefulSetMember,
+): void {
   const bound = planClaimOwners(state, decisions, member);
   if (bound && !member.terminating) planDeletion(state, decisions, member);
 }
 
 /** Every deletion of ours passes the preDelete hook (rule 33). */
-export function planDeletion(state: StatefulSetState, decisions: Decisions, member: Member): void {
+export function planDeletion(state: StatefulSetState, decisions: Decisions, member: StatefulSetMember): void {
   if (!decisions.isFree(member) || member.terminating) return;
   const hook = state.strategy.lifecycle?.preDelete;
   if (!isHooked(member.pod, hook)) {

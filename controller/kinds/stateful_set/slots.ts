@@ -4,7 +4,7 @@ import type { Refresh } from "../../rollout/in_place/refresh.ts";
 import type { PodView } from "../../rollout/pods/pod_view.ts";
 import { byText, SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import type { RevisionCount } from "../../rollout/revisions/revision_counts.ts";
-import type { Member } from "./strategy.ts";
+import type { StatefulSetMember } from "./strategy.ts";
 
 /** Pods by what a pass has to do about them; groups overlap. */
 export const newGroups = () => ({
@@ -50,7 +50,7 @@ export function byOrdinal(a: string, b: string): number {
 }
 
 /** What a pod counts as one of: of the status's numbers, and of what is reported of pods that stay behind. */
-export type Count =
+export type StatefulSetCount =
   | "replicas"
   | "readyReplicas"
   | "availableReplicas"
@@ -66,14 +66,14 @@ export type Count =
   | `held claim ${number}`;
 
 /** The pod of one name. */
-export interface Slot {
+export interface StatefulSetSlot {
   /** Undefined for pods that have the set as owner, but a name that no ordinal has. */
   readonly ordinal: number | undefined;
   /** As it will be after a write in flight. */
   readonly pod: Pod | undefined;
   /** Undefined for pods that are not selected any more, of nobody, or without an ordinal. */
-  readonly member: Member | undefined;
+  readonly member: StatefulSetMember | undefined;
   readonly refresh: Refresh;
 }
 
-export type SetView = PodView<Groups, Count, Slot>;
+export type SetView = PodView<Groups, StatefulSetCount, StatefulSetSlot>;

@@ -12,7 +12,7 @@ import {
 } from "../../rollout/state.ts";
 import { type Reach, reachOf } from "./order.ts";
 import type { SetView } from "./slots.ts";
-import { type StatefulSetOptions, type Strategy, strategyOf } from "./strategy.ts";
+import { type StatefulSetOptions, type StatefulSetStrategy, statefulSetStrategyOf } from "./strategy.ts";
 
 export interface StatefulSetObserved extends ObservedRollout<StatefulSet> {
   /** Owned pods, and those without a controller whose name is one of this set's; writes in flight are applied to them. */
@@ -24,7 +24,7 @@ export interface StatefulSetObserved extends ObservedRollout<StatefulSet> {
 
 export interface StatefulSetState
   extends RolloutRevisions,
-    PlanState<StatefulSetObserved, StatefulSetOptions, Strategy, SetView> {
+    PlanState<StatefulSetObserved, StatefulSetOptions, StatefulSetStrategy, SetView> {
   readonly selector: Selector;
   /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
   readonly refreshed: WeakMap<Pod, boolean>;
@@ -48,7 +48,7 @@ export function statefulSetState({
     ...rolloutRevisions(observed, memory),
     observed,
     options,
-    strategy: strategyOf(observed.set, options),
+    strategy: statefulSetStrategyOf(observed.set, options),
     now,
     random,
     explains,

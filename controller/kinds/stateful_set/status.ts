@@ -4,7 +4,7 @@ import { formatSelector } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { SetView } from "./slots.ts";
 import type { StatefulSetState } from "./state.ts";
-import type { Strategy } from "./strategy.ts";
+import type { StatefulSetStrategy } from "./strategy.ts";
 
 type Failures = StatefulSetState["observed"]["failures"];
 
@@ -44,7 +44,7 @@ export function statusOf(state: StatefulSetState, failures: Failures): StatefulS
 type ClaimStatus = NonNullable<StatefulSetStatus["volumeClaims"]>[number];
 
 /** Claims of existing pods; those that are going are left out. */
-function claimsOf(pods: SetView, { claimTemplates }: Strategy): ClaimStatus[] {
+function claimsOf(pods: SetView, { claimTemplates }: StatefulSetStrategy): ClaimStatus[] {
   return claimTemplates.map(({ metadata }, index) => ({
     volumeClaimName: metadata.name ?? "",
     compatibleReplicas: pods.count(`claim ${index}`),

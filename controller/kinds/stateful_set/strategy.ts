@@ -32,7 +32,7 @@ export interface StatefulSetOptions extends InPlaceOptions, ChangeOptions {
 }
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
-export interface Strategy {
+export interface StatefulSetStrategy {
   replicas: number;
   /** Ordinals that are to exist. */
   window: Window;
@@ -57,7 +57,7 @@ export interface Strategy {
   resizesClaims: boolean;
 }
 
-export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strategy {
+export function statefulSetStrategyOf(set: StatefulSet, options: StatefulSetOptions): StatefulSetStrategy {
   const { spec } = set;
   const replicas = Math.max(0, spec.replicas ?? 1);
   const onDelete = spec.updateStrategy?.type === "OnDelete";
@@ -97,7 +97,7 @@ export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strat
 }
 
 /** A pod of the set with what every decision asks of it. */
-export interface Member {
+export interface StatefulSetMember {
   pod: Pod;
   ordinal: number;
   inWindow: boolean;
@@ -129,10 +129,10 @@ export function memberOf(
   stored: Pod,
   ordinal: number,
   busy: boolean,
-  { window, minReadySeconds }: Strategy,
+  { window, minReadySeconds }: StatefulSetStrategy,
   updateRevision: string,
   now: number,
-): Member {
+): StatefulSetMember {
   return {
     pod,
     ordinal,

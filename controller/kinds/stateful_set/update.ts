@@ -15,7 +15,7 @@ import { planClaimGrowth } from "./claim_growth.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 import type { StatefulSetState } from "./state.ts";
-import { type Member, REVISION_LABEL } from "./strategy.ts";
+import { REVISION_LABEL, type StatefulSetMember } from "./strategy.ts";
 import { Unavailable } from "./unavailable.ts";
 
 /** How pods are updated in this pass. */
@@ -76,7 +76,7 @@ function planSpecified(state: StatefulSetState, decisions: Decisions, unavailabl
 function waitForBudget(
   state: StatefulSetState,
   decisions: Decisions,
-  member: Member,
+  member: StatefulSetMember,
   unavailable: Unavailable,
 ): void {
   decisions.wait({
@@ -91,7 +91,7 @@ function waitForBudget(
 function updateMember(
   state: StatefulSetState,
   decisions: Decisions,
-  member: Member,
+  member: StatefulSetMember,
   target: Target,
 ): boolean {
   if (state.strategy.policy === "ReCreate" || member.state === "PreparingDelete") {
@@ -130,7 +130,7 @@ function eligibility(state: StatefulSetState, from: string): Eligibility {
 function updateInPlace(
   state: StatefulSetState,
   decisions: Decisions,
-  member: Member,
+  member: StatefulSetMember,
   change: InPlaceChange,
 ): void {
   const { pod } = member;

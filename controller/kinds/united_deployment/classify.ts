@@ -30,12 +30,12 @@ type Groups = ReturnType<typeof newGroups>;
 type Group = keyof Groups;
 
 /** By the workload: pods that are active, those of them at the newest revision, and the ready ones of these. */
-export type Count = `${"active" | "updated" | "updatedReady"} ${string}`;
+export type UnitedDeploymentCount = `${"active" | "updated" | "updatedReady"} ${string}`;
 
-export type UnitedView = PodView<Groups, Count, Pod>;
+export type UnitedView = PodView<Groups, UnitedDeploymentCount, Pod>;
 
 /** Slots are pods by name. The controllers of the workloads write them: nothing is in flight here that a plan has to know. */
-export class UnitedIndex extends PodIndex<ClassifyContext, Groups, Count, Pod> {
+export class UnitedIndex extends PodIndex<ClassifyContext, Groups, UnitedDeploymentCount, Pod> {
   constructor(source: PodSource) {
     const nothing = new PendingPods();
     super(
@@ -54,14 +54,14 @@ export class UnitedIndex extends PodIndex<ClassifyContext, Groups, Count, Pod> {
 function classify(
   { stored: [pod] }: SlotPods,
   { revision, reserves }: ClassifyContext,
-): PodClass<Group, Count, Pod> | undefined {
+): PodClass<Group, UnitedDeploymentCount, Pod> | undefined {
   const workload = pod && workloadOfPod(pod);
   if (pod === undefined || workload === undefined || !isActive(pod)) return undefined;
   const isUpdated = pod.labels[REVISION_LABEL] === revision;
   const ready = isReady(pod);
   const refused = isRefused(pod);
   const groups: Group[] = [];
-  const counts: Count[] = [`active ${workload}`];
+  const counts: UnitedDeploymentCount[] = [`active ${workload}`];
   if (refused) groups.push("refused");
   if (!isUpdated && !ready) groups.push("stale");
   const isSettled = pod.labels[RESERVED_LABEL] === "false" && !refused && (isUpdated || ready);

@@ -19,8 +19,8 @@ import {
   countSubset,
   criticalSeconds,
   isGivenUp,
-  type Member,
   untilGivenUp,
+  type WorkloadSpreadMember,
 } from "./status.ts";
 import { versionOf } from "./versions.ts";
 
@@ -59,7 +59,7 @@ export interface SpreadPlan {
   readonly requeueAfterMs: number | undefined;
 }
 
-type Groups = ReadonlyMap<string | undefined, readonly Member[]>;
+type Groups = ReadonlyMap<string | undefined, readonly WorkloadSpreadMember[]>;
 
 export function planWorkloadSpread(input: WorkloadSpreadInput): SpreadPlan {
   const { object, now, pods } = input;
@@ -119,15 +119,15 @@ function groupByVersion({
   object,
   pods,
   adopted,
-}: WorkloadSpreadInput): Map<string, Map<string | undefined, Member[]>> {
+}: WorkloadSpreadInput): Map<string, Map<string | undefined, WorkloadSpreadMember[]>> {
   const names = new Set(object.spec.subsets.map(({ name }) => name));
-  const versions = new Map<string, Map<string | undefined, Member[]>>();
+  const versions = new Map<string, Map<string | undefined, WorkloadSpreadMember[]>>();
   for (const pod of pods) {
     const match = ownMatch(object, pod);
     const named = match?.subset ?? adopted.get(pod.uid);
     const subset = named !== undefined && names.has(named) ? named : undefined;
     const version = versionOf(pod.controller?.kind ?? "", pod.labels);
-    const groups = versions.get(version) ?? new Map<string | undefined, Member[]>();
+    const groups = versions.get(version) ?? new Map<string | undefined, WorkloadSpreadMember[]>();
     versions.set(version, groups);
     const members = groups.get(subset) ?? [];
     groups.set(subset, members);
@@ -143,7 +143,7 @@ export function ownMatch({ metadata }: WorkloadSpread, pod: Pick<Pod, "annotatio
 }
 
 function merged(versions: Iterable<Groups>): Groups {
-  const all = new Map<string | undefined, readonly Member[]>();
+  const all = new Map<string | undefined, readonly WorkloadSpreadMember[]>();
   for (const groups of versions) {
     for (const [subset, members] of groups) all.set(subset, [...(all.get(subset) ?? []), ...members]);
   }

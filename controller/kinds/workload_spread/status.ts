@@ -19,7 +19,7 @@ const DELETION_MS = 15_000;
 export const CLOSED_MS = 300_000;
 
 /** A pod in its subset. */
-export interface Member {
+export interface WorkloadSpreadMember {
   readonly pod: Pod;
   /** Under which the ledger knows it: the ID that it was admitted with, else its name. */
   readonly key: string;
@@ -41,7 +41,7 @@ export interface SubsetInput {
   readonly spread: WorkloadSpread;
   readonly subset: WorkloadSpreadSubset;
   readonly before: WorkloadSpreadSubsetStatus | undefined;
-  readonly members: readonly Member[];
+  readonly members: readonly WorkloadSpreadMember[];
   /** Wanted pods of the workload; -1 for unknown. */
   readonly size: number;
   readonly now: number;
