@@ -34,11 +34,11 @@ export { relatedBudget } from "./kinds/pod_unavailable_budget/pod_facts.ts";
 export {
   copiesOf,
   copyResources,
+  type NamespacePlan,
   observeResourceDistribution,
-  type PlacePlan,
-  planPlace,
-  type Wanted,
-  wantedOf,
+  type ParsedDistribution,
+  parseDistribution,
+  planNamespace,
 } from "./kinds/resource_distribution/index.ts";
 export {
   observeSidecarSet,

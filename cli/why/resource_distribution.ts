@@ -3,11 +3,11 @@ import {
   copiesOf,
   copyResources,
   listedReads,
+  type NamespacePlan,
   observeResourceDistribution,
-  type PlacePlan,
-  planPlace,
-  type Wanted,
-  wantedOf,
+  type ParsedDistribution,
+  parseDistribution,
+  planNamespace,
 } from "../../controller/index.ts";
 import { type ResourceDistribution, resourceDistribution } from "../../crds/index.ts";
 import { counted, keyOf, ParseError } from "../../kube/core/index.ts";
@@ -23,7 +23,7 @@ export const resourceDistributionPlanner = planner({
   needs: { path: ["spec", "resource"], name: "resource" },
   read: (object) => resourceDistribution.readStored(object),
   async forecast(distribution, { access }) {
-    const wanted = readWanted(distribution);
+    const wanted = readDistribution(distribution);
     const plans = await plansOf(access, wanted);
     const targets = plans.filter(({ plan }) => plan.target);
     const inPlace = targets.filter(({ plan }) => plan.write === undefined && plan.failure === undefined);
@@ -46,11 +46,11 @@ const noTargets = {
 
 interface NamedPlan {
   readonly name: string;
-  readonly plan: PlacePlan;
+  readonly plan: NamespacePlan;
 }
 
 /** Every namespace that is a target or holds an object of the copies' name, by name. */
-async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<NamedPlan[]> {
+async function plansOf({ client }: ClusterAccess, wanted: ParsedDistribution): Promise<NamedPlan[]> {
   const { source } = wanted;
   const reads = listedReads(client, "");
   const namespaces = reads.informers.cacheOf(namespaceResource);
@@ -59,11 +59,11 @@ async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<Named
   await reads.read();
   return observeResourceDistribution(wanted, namespaces, copies).map((place) => ({
     name: place.name,
-    plan: planPlace(wanted, place),
+    plan: planNamespace(wanted, place),
   }));
 }
 
-function stepOf({ source }: Wanted, namespace: string, { write }: PlacePlan): string[] {
+function stepOf({ source }: ParsedDistribution, namespace: string, { write }: NamespacePlan): string[] {
   if (write === undefined || "problem" in source) return [];
   return [`${write.type} ${source.kind} ${keyOf({ namespace, name: source.name })}`];
 }
@@ -73,7 +73,7 @@ const endings: ReadonlyMap<string, string> = new Map([
   ["ConflictOccurred", "the objects that have the name of the copies are gone"],
 ]);
 
-function waitingOf({ source }: Wanted, targets: readonly NamedPlan[]): Forecast["waiting"] {
+function waitingOf({ source }: ParsedDistribution, targets: readonly NamedPlan[]): Forecast["waiting"] {
   const failing = targets.flatMap(({ name, plan }) => (plan.failure ? [{ name, ...plan.failure }] : []));
   return [...Map.groupBy(failing, ({ type }) => type)].map(([type, failures]) => {
     const names = failures.map(({ name }) => name);
@@ -87,7 +87,11 @@ function waitingOf({ source }: Wanted, targets: readonly NamedPlan[]): Forecast[
   });
 }
 
-function nextCommand(type: string, source: Wanted["source"], namespace: string): string | undefined {
+function nextCommand(
+  type: string,
+  source: ParsedDistribution["source"],
+  namespace: string,
+): string | undefined {
   if (type === "NamespaceNotExists") return `kubectl get namespace ${namespace}`;
   if (type !== "ConflictOccurred" || "problem" in source) return undefined;
   return `kubectl get ${source.kind.toLowerCase()} ${source.name}${inNamespace(namespace)} -o yaml`;
@@ -102,9 +106,9 @@ function refusalsOf({ status }: ResourceDistribution): string[] {
     .map(({ type, reason }) => `the controller reports ${type}: ${reason ?? ""}`);
 }
 
-function readWanted(distribution: ResourceDistribution): Wanted {
+function readDistribution(distribution: ResourceDistribution): ParsedDistribution {
   try {
-    return wantedOf(distribution);
+    return parseDistribution(distribution);
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     throw new CliError(`the ResourceDistribution is invalid: spec.targets: ${error.message}`, {

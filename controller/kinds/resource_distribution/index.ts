@@ -7,7 +7,7 @@ import { ResourceDistributionReconciler } from "./reconcile.ts";
 
 export { copyResources } from "./copies.ts";
 export { copiesOf, observeResourceDistribution } from "./observe.ts";
-export { type PlacePlan, planPlace, type Wanted, wantedOf } from "./plan.ts";
+export { type NamespacePlan, type ParsedDistribution, parseDistribution, planNamespace } from "./plan.ts";
 
 export const resourceDistributionKind: Kind<ResourceDistribution> = {
   controllerName: "resourcedistribution-controller",

@@ -42,7 +42,7 @@ export interface Failure {
 }
 
 /** A distribution, read once a generation. */
-export interface Wanted {
+export interface ParsedDistribution {
   readonly uid: string;
   readonly targets: Targets;
   /** A sentence where there is nothing that could be written. */
@@ -67,7 +67,7 @@ export interface Source {
 }
 
 /** A namespace and what is there under the name of the copy. */
-export interface Place {
+export interface ObservedNamespace {
   readonly name: string;
   /** Undefined where there is no such namespace. */
   readonly namespace: { readonly labels: Labels; readonly deleting: boolean } | undefined;
@@ -79,7 +79,7 @@ export type Write =
   | { readonly type: "update"; readonly copy: Copy; readonly body: object }
   | { readonly type: "delete"; readonly copy: Copy };
 
-export interface PlacePlan {
+export interface NamespacePlan {
   /** Whether the distribution is for the namespace. */
   readonly target: boolean;
   readonly write?: Write;
@@ -90,13 +90,13 @@ export interface PlacePlan {
 }
 
 /** Throws ParseError for a selector that cannot be read. */
-export function wantedOf(distribution: ResourceDistribution): Wanted {
+export function parseDistribution(distribution: ResourceDistribution): ParsedDistribution {
   const { metadata, spec } = distribution;
   const { uid = "" } = metadata;
   return { uid, targets: targetsOf(spec), source: sourceOf(distribution) };
 }
 
-function sourceOf(distribution: ResourceDistribution): Wanted["source"] {
+function sourceOf(distribution: ResourceDistribution): ParsedDistribution["source"] {
   const { name = "", uid = "" } = distribution.metadata;
   const resource: unknown = distribution.spec.resource;
   const identity = distributedIdentity(resource);
@@ -128,7 +128,10 @@ function sourceHash(resource: JsonObject): string {
 }
 
 /** One namespace, whatever the others are like. */
-export function planPlace(wanted: Wanted, { name, namespace, copy }: Place): PlacePlan {
+export function planNamespace(
+  wanted: ParsedDistribution,
+  { name, namespace, copy }: ObservedNamespace,
+): NamespacePlan {
   const isUsable = namespace !== undefined && !namespace.deleting;
   const isOwn = copy !== undefined && copy.controllerUid === wanted.uid && wanted.uid !== "";
   if (!wanted.targets.includes(name, namespace?.labels)) {
@@ -150,7 +153,7 @@ export function planPlace(wanted: Wanted, { name, namespace, copy }: Place): Pla
   return { target: true, write: { type: "update", copy, body: changedCopy(source, copy) } };
 }
 
-function failed(type: FailureType, reason: string): PlacePlan {
+function failed(type: FailureType, reason: string): NamespacePlan {
   return { target: true, failure: { type, reason } };
 }
 

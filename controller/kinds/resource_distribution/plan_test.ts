@@ -3,8 +3,8 @@ import t from "tap";
 import type { ResourceDistribution, ResourceDistributionSpec } from "../../../crds/index.ts";
 import { applyMergePatch, type JsonObject, jsonEqual, type Labels } from "../../../kube/core/index.ts";
 import { type Copy, copyResources } from "./copies.ts";
-import { PlaceIndex } from "./place_index.ts";
-import { type Place, planPlace, type Wanted, wantedOf } from "./plan.ts";
+import { CopyIndex } from "./copy_index.ts";
+import { type ObservedNamespace, type ParsedDistribution, parseDistribution, planNamespace } from "./plan.ts";
 import { planStatus } from "./status.ts";
 import { targetsOf } from "./targets.ts";
 
@@ -96,9 +96,14 @@ function storedObject(
 }
 
 /** Carries out the write of a plan; a version that is not the stored one is refused. Undefined: nothing is there. */
-function written(wanted: Wanted, place: Omit<Place, "copy">, before: Stored | undefined, planned = before) {
+function written(
+  wanted: ParsedDistribution,
+  place: Omit<ObservedNamespace, "copy">,
+  before: Stored | undefined,
+  planned = before,
+) {
   const copy = planned && seen(versioned(planned));
-  const { write } = planPlace(wanted, { ...place, copy });
+  const { write } = planNamespace(wanted, { ...place, copy });
   if (write === undefined) return before;
   if (write.type === "create") return before ?? { object: { ...write.body }, version: 1 };
   if (before === undefined || write.copy.resourceVersion !== String(before.version)) return before;
@@ -122,7 +127,7 @@ t.test(
     });
     fc.assert(
       fc.property(targets, data, place, stored, stored, (spec, content, at, early, late) => {
-        const wanted = wantedOf(distribution({ resource: configMap(content), targets: spec }));
+        const wanted = parseDistribution(distribution({ resource: configMap(content), targets: spec }));
         const stale = early && { object: storedObject(early), version: 1 };
         const start = late && { object: storedObject(late), version: 2 };
         let now = written(wanted, at, start, stale);
@@ -134,7 +139,7 @@ t.test(
         if (!isUsable) return late === undefined || now === start;
         if (!targetsOf({ targets: spec }).includes("a", at.namespace?.labels))
           return isOwn && late?.deleting ? now === start : now === undefined;
-        const plan = planPlace(wanted, { ...at, copy: now && seen(versioned(now)) });
+        const plan = planNamespace(wanted, { ...at, copy: now && seen(versioned(now)) });
         return (
           plan.write === undefined &&
           plan.failure === undefined &&
@@ -154,10 +159,10 @@ t.test("the index counts as if it looked at all namespaces again", async () => {
     target: fc.boolean(),
     type: fc.constantFrom(undefined, "ConflictOccurred" as const, "CreateResourceFailed" as const),
   });
-  const wanted = wantedOf(distribution({ resource: configMap({}), targets: {} }));
+  const wanted = parseDistribution(distribution({ resource: configMap({}), targets: {} }));
   fc.assert(
     fc.property(fc.array(outcome, { maxLength: 20 }), (outcomes) => {
-      const index = new PlaceIndex(wanted, 1, []);
+      const index = new CopyIndex(wanted, 1, []);
       const last = new Map<string, (typeof outcomes)[number]>();
       for (const each of outcomes) {
         const failure = each.type && { type: each.type, reason: each.type };
@@ -178,8 +183,8 @@ t.test("the index counts as if it looked at all namespaces again", async () => {
 });
 
 t.test("what changed is looked at first, each name once", async (t) => {
-  const index = new PlaceIndex(
-    wantedOf(
+  const index = new CopyIndex(
+    parseDistribution(
       distribution({ resource: configMap({}), targets: { includedNamespaces: { list: [{ name: "b" }] } } }),
     ),
     1,
@@ -196,8 +201,8 @@ t.test("what changed is looked at first, each name once", async (t) => {
 
 t.test("a creation: both annotations, the owner, and the resource's namespace does not count", async (t) => {
   const resource = configMap({ mode: "<one>" }, { namespace: "elsewhere", labels: { l: "1" } });
-  const wanted = wantedOf(distribution({ resource, targets: { allNamespaces: true } }));
-  const { write } = planPlace(wanted, {
+  const wanted = parseDistribution(distribution({ resource, targets: { allNamespaces: true } }));
+  const { write } = planNamespace(wanted, {
     name: "a",
     namespace: { labels: {}, deleting: false },
     copy: undefined,
@@ -234,7 +239,7 @@ t.test("a creation: both annotations, the owner, and the resource's namespace do
 
 t.test("labels alone reach no copy; with the data they do, and those of others stay", async (t) => {
   const wanted = (resource: ResourceDistributionSpec["resource"]) =>
-    wantedOf(distribution({ resource, targets: { allNamespaces: true } }));
+    parseDistribution(distribution({ resource, targets: { allNamespaces: true } }));
   const copy = seen({
     metadata: {
       name: "settings",
@@ -249,8 +254,8 @@ t.test("labels alone reach no copy; with the data they do, and those of others s
   });
   const place = { name: "a", namespace: { labels: {}, deleting: false }, copy };
   const same = { ...configMap({ x: "1", old: "1" }, { labels: { new: "1" } }), binaryData: { gone: "AA==" } };
-  t.same(planPlace(wanted(same), place), { target: true });
-  const { write } = planPlace(
+  t.same(planNamespace(wanted(same), place), { target: true });
+  const { write } = planNamespace(
     wanted(configMap({ x: "2" }, { labels: { new: "1" }, finalizers: ["a"] })),
     place,
   );
@@ -274,7 +279,7 @@ t.test(
       metadata: { name: "settings" },
       stringData: { p: "geheim" },
     };
-    const wanted = wantedOf(distribution({ resource, targets: { allNamespaces: true } }));
+    const wanted = parseDistribution(distribution({ resource, targets: { allNamespaces: true } }));
     const copy = seen(
       {
         metadata: {
@@ -288,7 +293,7 @@ t.test(
       },
       "Secret",
     );
-    t.same(planPlace(wanted, { name: "a", namespace: { labels: {}, deleting: false }, copy }), {
+    t.same(planNamespace(wanted, { name: "a", namespace: { labels: {}, deleting: false }, copy }), {
       target: true,
     });
     t.notMatch(JSON.stringify(copy), /geheim|Z2VoZWlt/);
@@ -297,8 +302,12 @@ t.test(
 
 t.test("what was stored around admission fails in each target, by name and reason", async (t) => {
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "settings" } };
-  const wanted = wantedOf(distribution({ resource: service, targets: { allNamespaces: true } }));
-  const plan = planPlace(wanted, { name: "a", namespace: { labels: {}, deleting: false }, copy: undefined });
+  const wanted = parseDistribution(distribution({ resource: service, targets: { allNamespaces: true } }));
+  const plan = planNamespace(wanted, {
+    name: "a",
+    namespace: { labels: {}, deleting: false },
+    copy: undefined,
+  });
   t.match(plan, { target: true, failure: { type: "CreateResourceFailed", reason: /only support/ } });
 });
 

@@ -19,16 +19,16 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { type Copy, copyResources } from "./copies.ts";
-import { copiesOf, copyIn, placeOf, placesIn, targetsIn } from "./observe.ts";
-import { type Outcome, PlaceIndex } from "./place_index.ts";
+import { CopyIndex, type Outcome } from "./copy_index.ts";
+import { copiesOf, copyIn, namespacesOf, observedNamespace, targetsIn } from "./observe.ts";
 import {
   type FailureType,
-  type Place,
-  planPlace,
+  type ObservedNamespace,
+  type ParsedDistribution,
+  parseDistribution,
+  planNamespace,
   type Source,
-  type Wanted,
   type Write,
-  wantedOf,
 } from "./plan.ts";
 import { planStatus } from "./status.ts";
 
@@ -47,7 +47,7 @@ const failureOf: Readonly<Record<Write["type"], FailureType>> = {
 
 /** What is remembered of one distribution. */
 interface Held {
-  readonly index: PlaceIndex;
+  readonly index: CopyIndex;
   /** Of namespaces that refused. */
   readonly backoff: Backoff;
   readonly refusing: Set<string>;
@@ -112,7 +112,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     const known = this.#held.get(key);
     const isCurrent =
       known?.index.generation === (metadata.generation ?? 0) && known.index.wanted.uid === metadata.uid;
-    const wanted = isCurrent ? known.index.wanted : wantedOf(object);
+    const wanted = isCurrent ? known.index.wanted : parseDistribution(object);
     const copies = this.#copiesFor(key, wanted.source);
     if (copies === undefined) return this.#refused(key, object, wanted);
     const held = isCurrent ? known : this.#begin(key, object, wanted, copies);
@@ -126,7 +126,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
       const read = reads.get(name);
       if (read?.failed === true) return [];
       const copy = read === undefined ? copyIn(held.index.wanted, copies, name) : read.copy;
-      return this.#planPlace(held, { name, copy, isSecond: read !== undefined }, pending) ?? [];
+      return this.#planNamespace(held, { name, copy, isSecond: read !== undefined }, pending) ?? [];
     });
     if (held.index.hasWork) queue.add(key);
     const effects: readonly WritesEffect[] =
@@ -148,7 +148,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   }
 
   /** While the copies may not be listed, nothing is known of any; undefined while they are being listed. */
-  #refused(key: string, object: ResourceDistribution, wanted: Wanted): Result | undefined {
+  #refused(key: string, object: ResourceDistribution, wanted: ParsedDistribution): Result | undefined {
     const { source } = wanted;
     const refusal = "problem" in source ? undefined : this.#needs[source.kind].refusal(key);
     if (refusal === undefined) return undefined;
@@ -173,11 +173,11 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   #begin(
     key: string,
     { metadata }: ResourceDistribution,
-    wanted: Wanted,
+    wanted: ParsedDistribution,
     copies: SelectionReader<Copy> | "none",
   ): Held {
     const held: Held = {
-      index: new PlaceIndex(wanted, metadata.generation ?? 0, placesIn(wanted, this.#namespaces, copies)),
+      index: new CopyIndex(wanted, metadata.generation ?? 0, namespacesOf(wanted, this.#namespaces, copies)),
       backoff: new Backoff({ clock: this.#deps.clock, ...REFUSALS }),
       refusing: new Set(),
       raced: new Set(),
@@ -218,13 +218,13 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   }
 
   /** What is to be written in the namespace; undefined where it is settled without. */
-  #planPlace(
+  #planNamespace(
     held: Held,
-    { name, copy, isSecond }: Pick<Place, "name" | "copy"> & { readonly isSecond: boolean },
+    { name, copy, isSecond }: Pick<ObservedNamespace, "name" | "copy"> & { readonly isSecond: boolean },
     pending: Map<string, Pending>,
   ): WriteEffect | undefined {
     const { wanted } = held.index;
-    const { write, ...outcome } = planPlace(wanted, placeOf(name, this.#namespaces, copy));
+    const { write, ...outcome } = planNamespace(wanted, observedNamespace(name, this.#namespaces, copy));
     if (write === undefined || "problem" in wanted.source) {
       this.#settled(held, name, outcome);
       return undefined;

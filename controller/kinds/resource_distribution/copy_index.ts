@@ -4,7 +4,7 @@
  */
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Copy } from "./copies.ts";
-import type { Failure, FailureType, Wanted } from "./plan.ts";
+import type { Failure, FailureType, ParsedDistribution } from "./plan.ts";
 import type { Tally } from "./status.ts";
 
 /** How a namespace was left when it was looked at last. */
@@ -15,8 +15,8 @@ export interface Outcome {
   readonly failure?: Failure | undefined;
 }
 
-export class PlaceIndex {
-  readonly wanted: Wanted;
+export class CopyIndex {
+  readonly wanted: ParsedDistribution;
   readonly generation: number;
   /** Of targets, and of namespaces that are still to be cleaned. */
   readonly #outcomes = new Map<string, Outcome>();
@@ -28,7 +28,7 @@ export class PlaceIndex {
   #failed = 0;
 
   /** `names`: of all namespaces that may be targets or hold a copy. */
-  constructor(wanted: Wanted, generation: number, names: Iterable<string>) {
+  constructor(wanted: ParsedDistribution, generation: number, names: Iterable<string>) {
     this.wanted = wanted;
     this.generation = generation;
     this.#unseen = new Set([...names, ...wanted.targets.listed].sort());
