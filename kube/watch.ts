@@ -199,10 +199,10 @@ class RunningInformer<T> {
     const deps = { identify: (object: T) => resource.codec.identify(object), random };
     const next = step(deps, this.#state, input);
     this.#state = next.state;
-    for (const effect of next.effects) this.#carryOut(effect);
+    for (const effect of next.effects) this.#execute(effect);
   }
 
-  #carryOut(effect: Effect<T>): void {
+  #execute(effect: Effect<T>): void {
     const { cache, resource } = this.#options;
     switch (effect.type) {
       case "replace":

@@ -67,7 +67,7 @@ class Migration {
       if (next === undefined) break;
       if (typeof next !== "string") throw new CliError(next.refused);
       if (next === "record what is there") await this.#check();
-      await this.#carryOut(next, observed);
+      await this.#execute(next, observed);
     }
     this.#call.print(this.#back ? "OpenKruise's manager is back." : "Refit leads and answers webhooks.");
     return 0;
@@ -77,7 +77,7 @@ class Migration {
     return { client: this.#access.client, namespace: this.#namespace, host: this.#call.host };
   }
 
-  async #carryOut(step: Step, observed: Observed): Promise<void> {
+  async #execute(step: Step, observed: Observed): Promise<void> {
     if (step.startsWith("wait")) return this.#wait(step, observed);
     this.#waitsUntil = undefined;
     this.#call.print(`${step}:`);

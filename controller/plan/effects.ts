@@ -79,7 +79,7 @@ interface Refusable {
 }
 
 interface WriteSettings extends Refusable {
-  /** Under which `carriedOut` of the reconciler is told how the write ended. */
+  /** Under which `executed` of the reconciler is told how the write ended. */
   readonly id?: string;
   /** Recorded when the write succeeded. */
   readonly succeeded?: EventEffect | undefined;
@@ -89,7 +89,7 @@ interface WriteSettings extends Refusable {
    * deletions, else `retry`.
    */
   readonly whenRaced?: "retry" | "ignore" | "report";
-  /** A failure is told to `carriedOut` alone, and the pass goes on. Not of an aborted write. */
+  /** A failure is told to `executed` alone, and the pass goes on. Not of an aborted write. */
   readonly tolerated?: true;
 }
 

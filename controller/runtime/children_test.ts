@@ -34,7 +34,7 @@ function scene(refusal: KubeError, stored = job("child"), refusalToDelete = refu
   const children = new Children(deps, "ImageListPullJob", imagePullJobResource, ownersOf);
   const executor = new Executor(deps, { writes: { jobs: children.writable() } });
   return {
-    write: (effect: WriteEffect) => executor.carryOut(owner, effect, new Map()),
+    write: (effect: WriteEffect) => executor.execute(owner, effect, new Map()),
     queue: deps.queue,
     of: () => Array.from(children.of(ownerKey("d", owner.uid)), ownersOf),
   };

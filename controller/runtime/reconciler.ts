@@ -28,7 +28,7 @@ type Planned<R> = R | undefined | Promise<R | undefined>;
 /** Both sorts of reconcilers. */
 interface AnyReconciler<R> extends ExecutorSettings {
   /** The effects of a result were carried out as far as `outcomes` tells. For what a kind remembers of its writes. */
-  carriedOut?(key: string, result: R, outcomes: Outcomes): void;
+  executed?(key: string, result: R, outcomes: Outcomes): void;
 }
 
 /** What a kind brings; keys are those of its queue. */

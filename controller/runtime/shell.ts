@@ -26,35 +26,35 @@ export function plainShellOf(
     if (result === undefined) return undefined;
     const { effects = [], requeueAfterMs } = result;
     const subject = { key, uid: key, about: undefined, flow: key };
-    const carryOut = () =>
+    const execute = () =>
       telling<PlainResult>(reconciler, key, result, async (writes) => {
-        for (const effect of effects) await executor.carryOut(subject, effect, writes);
+        for (const effect of effects) await executor.execute(subject, effect, writes);
       });
-    return { requeueAfterMs, carryOut };
+    return { requeueAfterMs, execute };
   };
   return { reconcile: (key) => runPass(deps.queue, key, () => planned(key)) };
 }
 
 /** Carries out, and tells the reconciler how it ended. */
 async function telling<R>(
-  reconciler: { carriedOut?(key: string, result: R, outcomes: Outcomes): void },
+  reconciler: { executed?(key: string, result: R, outcomes: Outcomes): void },
   key: string,
   result: R,
-  carryOut: (writes: Map<string, WriteOutcome>) => Promise<void>,
+  execute: (writes: Map<string, WriteOutcome>) => Promise<void>,
 ): Promise<void> {
   const writes = new Map<string, WriteOutcome>();
   try {
-    await carryOut(writes);
+    await execute(writes);
   } catch (error) {
-    reconciler.carriedOut?.(key, result, { writes, error });
+    reconciler.executed?.(key, result, { writes, error });
     throw error;
   }
-  reconciler.carriedOut?.(key, result, { writes });
+  reconciler.executed?.(key, result, { writes });
 }
 
 interface Planned {
   readonly requeueAfterMs: number | undefined;
-  carryOut(): Promise<void>;
+  execute(): Promise<void>;
 }
 
 /** One pass of any controller. A refused write is retried by the backoff of the queue, a lost race soon and without it. */
@@ -68,7 +68,7 @@ async function runPass(
     const planned = await plan();
     if (planned === undefined) return {};
     requeueAfterMs = planned.requeueAfterMs;
-    await planned.carryOut();
+    await planned.execute();
     return { requeueAfterMs };
   } catch (error) {
     if (failureOf(error) === "race") return { requeueAfterMs: earliest([requeueAfterMs, RACE_MS]) };
@@ -134,9 +134,9 @@ export class Shell<T extends StatusObject> {
     // What is begun in the background changes the status: the plan that follows it has the next one.
     const offeredMs = object && heldMs !== 0 ? this.#offer(key, object, result) : undefined;
     const requeueAfterMs = earliest([result.requeueAfterMs, heldMs || undefined, offeredMs]);
-    const carryOut = () =>
-      telling<Result>(this.#reconciler, key, result, (writes) => this.#carryOut(key, object, result, writes));
-    return { requeueAfterMs, carryOut };
+    const execute = () =>
+      telling<Result>(this.#reconciler, key, result, (writes) => this.#execute(key, object, result, writes));
+    return { requeueAfterMs, execute };
   }
 
   /** How long background effects are held back; 0 when they are begun, undefined when there are none. */
@@ -161,7 +161,7 @@ export class Shell<T extends StatusObject> {
   async #addFinalizer(key: string, finalizer: string): Promise<void> {
     const object = this.#deps.objects.get(key);
     if (object !== undefined && object.metadata.deletionTimestamp === undefined)
-      await this.#executor.carryOutFor(key, object, { type: "add finalizer", finalizer }, new Map());
+      await this.#executor.executeFor(key, object, { type: "add finalizer", finalizer }, new Map());
   }
 
   #offer(key: string, object: T, { status, size = 0, settled = false }: Result): number | undefined {
@@ -173,7 +173,7 @@ export class Shell<T extends StatusObject> {
     return this.#status.offer({ key, uid }, stored?.status, status, size, settled);
   }
 
-  async #carryOut(
+  async #execute(
     key: string,
     planned: T | undefined,
     { effects = [] }: Result,
@@ -182,7 +182,7 @@ export class Shell<T extends StatusObject> {
     let object = planned;
     const left = [...effects];
     for (let effect = left.shift(); effect !== undefined; effect = left.shift()) {
-      const written = await this.#executor.carryOutFor(key, object, effect, writes);
+      const written = await this.#executor.executeFor(key, object, effect, writes);
       object = written.object;
       // The rest is that of the newer plan.
       if (written.rest !== undefined) left.splice(0, left.length, ...written.rest);

@@ -225,7 +225,7 @@ export class HollowNodes {
         newAddress: (pod) =>
           pod.spec.hostNetwork ? entry.node.addresses.hostIp : entry.node.addresses.take(),
       });
-      if (!this.#carryOut(entry, effects, writes)) return settled(writes, undefined);
+      if (!this.#execute(entry, effects, writes)) return settled(writes, undefined);
     }
     if (entry.waitsForInputs) this.#waitingForInputs.add(uid);
     else this.#waitingForInputs.delete(uid);
@@ -234,7 +234,7 @@ export class HollowNodes {
   }
 
   /** False when the pod is no longer this node's. */
-  #carryOut(entry: Entry, effects: readonly Effect[], writes: Promise<unknown>[]): boolean {
+  #execute(entry: Entry, effects: readonly Effect[], writes: Promise<unknown>[]): boolean {
     const { sink } = this.#options;
     for (const effect of effects) {
       switch (effect.do) {

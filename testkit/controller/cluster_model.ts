@@ -85,11 +85,11 @@ export abstract class ClusterModel<T extends Workload> {
       if (action.type === "patch pod" && effect.type === "patch" && left-- <= 0) return;
       if (action.type === "create pod" && effect.type === "create" && effect.resource === "pods")
         this.#createPod(action.after, effect);
-      else this.#carryOut(effect);
+      else this.#execute(effect);
     }
   }
 
-  #carryOut(effect: RolloutEffect): void {
+  #execute(effect: RolloutEffect): void {
     if ("resource" in effect && effect.resource === "imagepulljobs")
       throw new Error("the model does not know image pull jobs");
     switch (effect.type) {

@@ -73,7 +73,7 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     return barrierEffect(pod, { keys, fresh, given, takenOver: release, blocked: blockedOf(pod) });
   }
 
-  carriedOut(key: string, result: PlainResult, { writes, error }: Outcomes): void {
+  executed(key: string, result: PlainResult, { writes, error }: Outcomes): void {
     const { caches, clock, queue, log } = this.#deps;
     // The pod may need other keys by now: what was written is what the plan said then.
     const plan = this.#releasing.get(result);

@@ -66,7 +66,7 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     return { ...result, effects, ...(isRefused ? { status } : {}) };
   }
 
-  carriedOut(key: string, _result: Result, { writes, error }: Outcomes): void {
+  executed(key: string, _result: Result, { writes, error }: Outcomes): void {
     if (writes.size === 0 || this.#deps.objects.get(key) === undefined) return;
     const refusing = this.#refusing.get(key) ?? new Set<string>();
     for (const [uid, outcome] of writes) {

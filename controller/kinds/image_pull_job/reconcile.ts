@@ -105,7 +105,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     };
   }
 
-  carriedOut(key: string, { effects = [] }: Result, { error }: Outcomes): void {
+  executed(key: string, { effects = [] }: Result, { error }: Outcomes): void {
     if (error !== undefined) return;
     const has = (wanted: KindEffect["type"]) => effects.some(({ type }) => type === wanted);
     // What needs the finalizer follows in the next pass.

@@ -120,7 +120,7 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     return { effects, requeueAfterMs };
   }
 
-  carriedOut(key: string, { effects }: Result, { error }: Outcomes): void {
+  executed(key: string, { effects }: Result, { error }: Outcomes): void {
     if (error !== undefined || effects === undefined) return;
     for (const group of this.#answering.get(effects) ?? []) this.#asked(key, group);
   }

@@ -55,7 +55,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
     return result;
   }
 
-  carriedOut(name: string, result: Result, { error }: Outcomes): void {
+  executed(name: string, result: Result, { error }: Outcomes): void {
     const applied = this.#applying.get(result);
     if (applied === undefined || error !== undefined) return;
     if (applied.size > 0) this.#applied.set(name, applied);

@@ -139,7 +139,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     return { status, size: tally.desired, requeueAfterMs: this.#nextLookMs(held) };
   }
 
-  carriedOut(key: string, { effects }: Result, { writes }: Outcomes): void {
+  executed(key: string, { effects }: Result, { writes }: Outcomes): void {
     const written = effects && this.#pending.get(effects);
     if (written === undefined || this.#deps.signal.aborted) return;
     const { held, pending } = written;

@@ -240,7 +240,7 @@ function faultOf(die: number): Fault | undefined {
   return die === 1 ? { after: fail } : undefined;
 }
 
-function carryOut(world: DistributionWorld, foreign: Map<string, unknown>, each: Step): void {
+function execute(world: DistributionWorld, foreign: Map<string, unknown>, each: Step): void {
   const { server } = world;
   if (each.do === "spec") world.distribute(spec({ x: each.data }, each.targets));
   // What happens until the next list is seen as its result alone.
@@ -331,7 +331,7 @@ t.test("any history ends as the last spec says, and nothing of others is touched
         world.distribute(last);
         await world.start(client);
         for (const each of steps) {
-          carryOut(world, foreign, each);
+          execute(world, foreign, each);
           if (each.do === "spec") last = spec({ x: each.data }, each.targets);
           if (each.do === "wait") await world.settle(500);
           if (each.do !== "restart") continue;

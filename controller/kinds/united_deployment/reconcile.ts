@@ -96,7 +96,7 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
   }
 
   /** The status of the next pass tells what was refused, until all goes well. */
-  carriedOut(key: string, _result: Result, { writes, error }: Outcomes): void {
+  executed(key: string, _result: Result, { writes, error }: Outcomes): void {
     if (!this.#followed.has(key)) return;
     const isRefused = ({ error }: WriteOutcome) => error !== undefined && failureOf(error) === "refused";
     const refusal = [...writes.values()].find(isRefused);

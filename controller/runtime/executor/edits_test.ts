@@ -49,7 +49,7 @@ async function world(patch?: Client["patch"]) {
     ended.set(`ns/${type} uid-${type} ${type}`, resolve);
     const subject = { key: `ns/${type}`, uid: `uid-${type}`, about: undefined, flow: type };
     const effect = { type: "edit", resource: "nodeimages", name: "n", edit: { type } } as const;
-    void executor.carryOut(subject, effect, new Map());
+    void executor.execute(subject, effect, new Map());
     return promise;
   };
   const stored = (): JsonObject => {

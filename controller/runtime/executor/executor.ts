@@ -105,7 +105,7 @@ export class Executor {
   }
 
   /** Rejects with the first failure that ends the pass. `outcomes` gets every write that has an `id`. */
-  async carryOut(
+  async execute(
     subject: PlanSubject,
     effect: Effect | SpendBudgetEffect,
     outcomes: Map<string, WriteOutcome>,
@@ -189,12 +189,12 @@ export class Executor {
     for (const { effect, after = [], next = [] } of attempts) {
       if (refusal !== undefined && !answersTo(after, refusal)) continue;
       try {
-        await this.carryOut(subject, effect, outcomes);
+        await this.execute(subject, effect, outcomes);
       } catch (error) {
         refusal = error;
         continue;
       }
-      for (const following of next) await this.carryOut(subject, following, outcomes);
+      for (const following of next) await this.execute(subject, following, outcomes);
       return;
     }
     if (refusal !== undefined) throw refusal;
@@ -222,7 +222,7 @@ export class Executor {
     if (this.heldMs(uid, attempt) > 0) return;
     this.#attempts.set(uid, attempt);
     const inOrder = async (): Promise<void> => {
-      for (const effect of effects) await this.carryOut(subject, effect, new Map());
+      for (const effect of effects) await this.execute(subject, effect, new Map());
     };
     const ended = inOrder()
       .then(

@@ -84,7 +84,7 @@ function scene(refusals: Readonly<Record<string, KubeErrorCode | KubeError>> = {
     /** The code of what ended the pass. */
     async run(effects: readonly Effect[]): Promise<string | undefined> {
       try {
-        for (const effect of effects) await executor.carryOut(subject, effect, outcomes);
+        for (const effect of effects) await executor.execute(subject, effect, outcomes);
         return undefined;
       } catch (error) {
         return error instanceof KubeError ? error.code : String(error);
@@ -187,7 +187,7 @@ t.test(
       const executor = executorWith({ mayDisrupt: answer });
       let failure: string | undefined;
       try {
-        for (const effect of effects(podNamed("p"))) await executor.carryOut(subject, effect, outcomes);
+        for (const effect of effects(podNamed("p"))) await executor.execute(subject, effect, outcomes);
       } catch (error) {
         failure = failureOf(error);
       }

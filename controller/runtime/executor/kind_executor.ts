@@ -25,7 +25,7 @@ export class KindExecutor<T extends StatusObject> extends Executor {
    * Rejects with the failure that ends the pass. `outcomes` gets every write that has an `id`. `share`: what the writes have a
    * share of the client's window for that is not that of the object's other writes.
    */
-  async carryOutFor(
+  async executeFor(
     key: string,
     object: T | undefined,
     effect: KindEffect | SpendBudgetEffect,
@@ -38,7 +38,7 @@ export class KindExecutor<T extends StatusObject> extends Executor {
     const subject = { key, uid, about, flow: share === undefined ? flow : `${flow} ${share}` };
     if (isAboutObject(effect))
       return this.reported(subject, effect, () => this.#own.write(key, object, effect));
-    await this.carryOut(subject, effect, outcomes);
+    await this.execute(subject, effect, outcomes);
     return { object };
   }
 }

@@ -168,7 +168,7 @@ export class Performer<T extends StatusObject = StatusObject> {
     const creations: PodCreation[] = [];
     for (const action of actions) {
       if (action.type === "event") {
-        this.#run(owner, () => this.#carryOut(flight, action));
+        this.#run(owner, () => this.#execute(flight, action));
         continue;
       }
       if (flight.others.has(action.id) || this.#held(flight, action.id)) continue;
@@ -249,7 +249,7 @@ export class Performer<T extends StatusObject = StatusObject> {
   async #write(flight: InFlight<T>, action: PodAction | OtherAction): Promise<Ended> {
     for (const effect of action.effects) {
       try {
-        const { rest } = await this.#carryOut(flight, effect, action.flow);
+        const { rest } = await this.#execute(flight, effect, action.flow);
         // The workload is gone.
         if (rest !== undefined) return { error: undefined };
       } catch (error) {
@@ -263,8 +263,8 @@ export class Performer<T extends StatusObject = StatusObject> {
     return "done";
   }
 
-  #carryOut({ owner, object }: InFlight<T>, effect: RolloutEffect, share?: "creations"): Promise<Written<T>> {
-    return this.#executor.carryOutFor(owner.key, object, effect, unobserved, share);
+  #execute({ owner, object }: InFlight<T>, effect: RolloutEffect, share?: "creations"): Promise<Written<T>> {
+    return this.#executor.executeFor(owner.key, object, effect, unobserved, share);
   }
 
   #refused(
