@@ -1,5 +1,5 @@
 /**
- * One request of the client: a place in the window, credentials, the send itself, and what to do when it fails.
+ * One request of the client: a slot of the window, credentials, the send itself, and what to do when it fails.
  * Retry rules: refused before it was carried out (429, 503 with Retry-After, no connection) -> any request again;
  * broken or timed out on the way -> only what may be carried out twice; 401 -> once more with new credentials.
  */
@@ -11,7 +11,7 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics_types.ts";
 import { refusal } from "./status.ts";
 import type { HttpResponse, HttpStream, Transport } from "./transport.ts";
-import type { PlaceOutcome, Window } from "./window.ts";
+import type { SlotOutcome, Window } from "./window.ts";
 
 export interface Call {
   verb: string;
@@ -22,7 +22,7 @@ export interface Call {
   accept: string;
   contentType?: string;
   body?: string;
-  /** Makes the body once the request has a place in the window, in place of `body`. */
+  /** Makes the body once the request has a slot of the window, in place of `body`. */
   bodyWhenSent?: (() => string) | undefined;
   /** May be carried out twice without a difference, or is refused the second time by its precondition. */
   repeatable: boolean;
@@ -110,12 +110,12 @@ export class Requester {
 
   async #attempt({ bodyWhenSent, ...asked }: Call): Promise<HttpResponse> {
     const { window, credentials, transport, clock } = this.#options;
-    const place = await window.enter(asked.priority, asked.flow, asked.signal).catch((cause: unknown) => {
+    const slot = await window.acquire(asked.priority, asked.flow, asked.signal).catch((cause: unknown) => {
       throw isKubeError(cause)
         ? cause
         : new KubeError("Aborted", `${asked.verb} ${asked.resource}: aborted`, { cause });
     });
-    let outcome: PlaceOutcome = "uncounted";
+    let outcome: SlotOutcome = "uncounted";
     try {
       const access = await credentials.access();
       const call = bodyWhenSent === undefined ? asked : { ...asked, body: bodyWhenSent() };
@@ -139,7 +139,7 @@ export class Requester {
       } else if (error.status !== undefined && error.status < 500) outcome = "answered";
       throw error;
     } finally {
-      place.leave(outcome);
+      slot.release(outcome);
     }
   }
 

@@ -19,12 +19,12 @@ export interface WindowOptions {
 }
 
 /** How the request went, as far as the window's size is concerned. */
-export type PlaceOutcome = "answered" | "refused" | "uncounted";
+export type SlotOutcome = "answered" | "refused" | "uncounted";
 
 export interface Window {
-  /** Waits for a place. Rejects with the signal's reason when it aborts first. */
-  enter(priority: Priority, flow: string, signal?: AbortSignal): Promise<Place>;
-  /** Lets nobody in for `ms` (Retry-After). */
+  /** Waits for a slot. Rejects with the signal's reason when it aborts first. */
+  acquire(priority: Priority, flow: string, signal?: AbortSignal): Promise<WindowSlot>;
+  /** Gives no slot for `ms` (Retry-After). */
   pause(ms: number): void;
   readonly limit: number;
   readonly inFlight: number;
@@ -32,12 +32,12 @@ export interface Window {
   close(): void;
 }
 
-export interface Place {
-  leave(outcome: PlaceOutcome): void;
+export interface WindowSlot {
+  release(outcome: SlotOutcome): void;
 }
 
 interface Waiter {
-  readonly enter: (place: Place) => void;
+  readonly grant: (slot: WindowSlot) => void;
   readonly fail: (reason: unknown) => void;
   readonly stopListening: () => void;
 }
@@ -90,11 +90,11 @@ class InFlightWindow implements Window {
     return order.reduce((sum, priority) => sum + this.#lines[priority].size, 0);
   }
 
-  enter(priority: Priority, flow: string, signal?: AbortSignal): Promise<Place> {
+  acquire(priority: Priority, flow: string, signal?: AbortSignal): Promise<WindowSlot> {
     if (this.#closed) return Promise.reject(new KubeError("Aborted", "the client is closed"));
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#inFlight < this.limit && this.waiting === 0 && !this.#paused())
-      return Promise.resolve(this.#place());
+      return Promise.resolve(this.#slot());
     return new Promise((resolve, reject) => {
       const line = this.#lines[priority];
       const onAbort = (): void => {
@@ -102,7 +102,7 @@ class InFlightWindow implements Window {
         reject(signal?.reason);
       };
       const stopListening = (): void => signal?.removeEventListener("abort", onAbort);
-      const waiter: Waiter = { enter: resolve, fail: reject, stopListening };
+      const waiter: Waiter = { grant: resolve, fail: reject, stopListening };
       signal?.addEventListener("abort", onAbort, { once: true });
       line.push(flow, waiter);
       this.#report();
@@ -130,14 +130,14 @@ class InFlightWindow implements Window {
     return this.#clock.monotonic() < this.#pausedUntil;
   }
 
-  #place(): Place {
+  #slot(): WindowSlot {
     this.#inFlight++;
     const since = this.#clock.monotonic();
-    let left = false;
+    let released = false;
     return {
-      leave: (outcome) => {
-        if (left) return;
-        left = true;
+      release: (outcome) => {
+        if (released) return;
+        released = true;
         const full = this.#inFlight >= this.limit;
         this.#inFlight--;
         if (outcome === "refused") this.#size = stepWindowSize(this.#size, { type: "refused" });
@@ -156,7 +156,7 @@ class InFlightWindow implements Window {
       const waiter = this.#next();
       if (!waiter) return;
       waiter.stopListening();
-      waiter.enter(this.#place());
+      waiter.grant(this.#slot());
     }
   }
 

@@ -3,7 +3,7 @@ import t from "tap";
 import { testClock } from "../testkit/kube/fake_clock.ts";
 import type { Priority } from "./client_types.ts";
 import { seededRandom } from "./core/random.ts";
-import { createWindow, type Place } from "./window.ts";
+import { createWindow, type WindowSlot } from "./window.ts";
 import {
   ladder,
   limitOf,
@@ -134,28 +134,28 @@ t.test("property: always on the ladder; a refusal never lets it grow, and halves
 });
 
 /** Enters `count` waiters and notes the order in which they get in. */
-function enterAll(
+function acquireAll(
   window: ReturnType<typeof createWindow>,
   waiters: readonly [Priority, string][],
-): { order: string[]; places: Place[] } {
+): { order: string[]; slots: WindowSlot[] } {
   const order: string[] = [];
-  const places: Place[] = [];
+  const slots: WindowSlot[] = [];
   for (const [priority, flow] of waiters) {
-    window.enter(priority, flow).then(
-      (place) => {
+    window.acquire(priority, flow).then(
+      (slot) => {
         order.push(`${priority} ${flow}`);
-        places.push(place);
+        slots.push(slot);
       },
       () => order.push(`${priority} ${flow} failed`),
     );
   }
-  return { order, places };
+  return { order, slots };
 }
 
-t.test("places go by priority, round robin over flows, and low is not starved", async (t) => {
+t.test("slots go by priority, round robin over flows, and low is not starved", async (t) => {
   const clock = testClock();
   const window = createWindow({ clock, start: 4 });
-  const first = enterAll(window, [
+  const first = acquireAll(window, [
     ["normal", "x"],
     ["normal", "x"],
     ["normal", "x"],
@@ -163,24 +163,24 @@ t.test("places go by priority, round robin over flows, and low is not starved", 
   ]);
   await clock.settle();
   t.equal(window.inFlight, 4);
-  const rest = enterAll(window, [
+  const rest = acquireAll(window, [
     ["low", "e"],
     ["normal", "a"],
     ["normal", "a"],
     ["normal", "b"],
     ["high", "h"],
   ]);
-  for (let i = 0; i < 4; i++) first.places[i]?.leave("answered");
+  for (let i = 0; i < 4; i++) first.slots[i]?.release("answered");
   await clock.settle();
   t.same(rest.order, ["high h", "normal a", "normal b", "normal a"]);
-  const many = enterAll(
+  const many = acquireAll(
     window,
     Array.from({ length: 40 }, (): [Priority, string] => ["high", "h"]),
   );
   for (let i = 0; i < 30; i++) {
-    rest.places.shift()?.leave("answered");
+    rest.slots.shift()?.release("answered");
     await clock.settle();
-    rest.places.push(...many.places.splice(0));
+    rest.slots.push(...many.slots.splice(0));
   }
   t.ok(rest.order.includes("low e"), "a low one got in while high ones waited");
 });
@@ -188,21 +188,21 @@ t.test("places go by priority, round robin over flows, and low is not starved", 
 t.test("what takes pods out waits until all that brings pods back is in, a status does not", async (t) => {
   const clock = testClock();
   const window = createWindow({ clock, start: 4 });
-  const first = enterAll(
+  const first = acquireAll(
     window,
     Array.from({ length: 4 }, (): [Priority, string] => ["high", "x"]),
   );
   await clock.settle();
-  const rest = enterAll(window, [
+  const rest = acquireAll(window, [
     ["normal", "status"],
     ...Array.from({ length: 20 }, (): [Priority, string] => ["high", "a"]),
     ...Array.from({ length: 40 }, (): [Priority, string] => ["urgent", "b"]),
   ]);
-  const places = [...first.places];
+  const slots = [...first.slots];
   for (let i = 0; i < 61; i++) {
-    places.shift()?.leave("answered");
+    slots.shift()?.release("answered");
     await clock.settle();
-    places.push(...rest.places.splice(0));
+    slots.push(...rest.slots.splice(0));
   }
   t.equal(rest.order.length, 61);
   t.ok(rest.order.lastIndexOf("urgent b") < rest.order.indexOf("high a"), "all of those first");
@@ -214,34 +214,34 @@ t.test("a pause lets nobody in until it is over, leaving twice counts once", asy
   const window = createWindow({ clock, start: 4 });
   window.pause(1_000);
   window.pause(200);
-  const { order, places } = enterAll(window, [["high", "h"]]);
+  const { order, slots } = acquireAll(window, [["high", "h"]]);
   await clock.advance(999);
   t.same(order, []);
   await clock.advance(1);
   t.same(order, ["high h"]);
-  places[0]?.leave("answered");
-  places[0]?.leave("answered");
+  slots[0]?.release("answered");
+  slots[0]?.release("answered");
   t.equal(window.inFlight, 0);
 });
 
 t.test("an aborted waiter leaves the line, a closed window refuses", async (t) => {
   const clock = testClock();
   const window = createWindow({ clock, start: 4 });
-  enterAll(window, [
+  acquireAll(window, [
     ["normal", "x"],
     ["normal", "x"],
     ["normal", "x"],
     ["normal", "x"],
   ]);
   const controller = new AbortController();
-  const aborted = window.enter("normal", "y", controller.signal);
+  const aborted = window.acquire("normal", "y", controller.signal);
   controller.abort(new Error("no longer wanted"));
   await t.rejects(aborted, /no longer wanted/);
   t.equal(window.waiting, 0);
-  const waiting = window.enter("normal", "y");
+  const waiting = window.acquire("normal", "y");
   window.close();
   await t.rejects(waiting, { code: "Aborted" });
-  await t.rejects(window.enter("normal", "y"), { code: "Aborted" });
+  await t.rejects(window.acquire("normal", "y"), { code: "Aborted" });
 });
 
 t.test("property: never more in flight than the limit, nobody is forgotten", async (t) => {
@@ -249,25 +249,25 @@ t.test("property: never more in flight than the limit, nobody is forgotten", asy
     fc.asyncProperty(fc.array(fc.nat(5), { minLength: 1, maxLength: 200 }), async (moves) => {
       const clock = testClock();
       const window = createWindow({ clock, start: 8 });
-      const inside: Place[] = [];
+      const inside: WindowSlot[] = [];
       let entered = 0;
       let asked = 0;
       for (const move of moves) {
         if (move <= 2) {
           asked++;
           const priority = (["high", "normal", "low"] as const)[move] ?? "low";
-          void window.enter(priority, `flow ${asked % 3}`).then((place) => {
+          void window.acquire(priority, `flow ${asked % 3}`).then((slot) => {
             entered++;
-            inside.push(place);
+            inside.push(slot);
           });
-        } else inside.shift()?.leave(move === 5 ? "refused" : "answered");
+        } else inside.shift()?.release(move === 5 ? "refused" : "answered");
         const before = window.inFlight;
         if (before > Math.max(window.limit, 8)) return false;
         await Promise.resolve();
       }
       for (let i = 0; i < 500 && entered < asked; i++) {
         await Promise.resolve();
-        inside.shift()?.leave("answered");
+        inside.shift()?.release("answered");
       }
       await Promise.resolve();
       return entered === asked && window.waiting === 0;
