@@ -5,10 +5,10 @@ import { earliest } from "../../plan/earliest.ts";
 import type { KindEffect } from "../../plan/effects.ts";
 import { FAKE_LABEL, PULL_JOB } from "../../rollout/images/node_image.ts";
 import { type NodeForImages, nodeImageDueAt } from "../../rollout/images/node_image_due.ts";
-import { type Facts, pruneNodeImage } from "./prune.ts";
+import { type PruneFacts, pruneNodeImage } from "./prune.ts";
 import { classifySilence, type FailedTask } from "./silence.ts";
 
-export interface NodeImageObserved extends Omit<Facts, "now"> {
+export interface NodeImageObserved extends Omit<PruneFacts, "now"> {
   readonly node: NodeForImages | undefined;
   readonly nodeImage: NodeImage | undefined;
 }

@@ -11,7 +11,7 @@ import {
   type TagSpec,
 } from "../../rollout/images/node_image.ts";
 
-export interface Facts {
+export interface PruneFacts {
   /** Whether the job of this name and UID is still there. */
   jobExists(owner: TagOwner): boolean;
   /** Whether the secret is still there; true where that is not known. */
@@ -28,7 +28,7 @@ interface Pruned {
 }
 
 /** The spec without what has served its purpose. */
-export function pruneNodeImage(nodeImage: NodeImage, facts: Facts): Pruned {
+export function pruneNodeImage(nodeImage: NodeImage, facts: PruneFacts): Pruned {
   const images: NonNullable<NodeImageSpec["images"]> = {};
   let isChanged = false;
   let nextAt: number | undefined;
@@ -45,7 +45,7 @@ function pruneImage(
   nodeImage: NodeImage,
   name: string,
   image: ImageSpec,
-  facts: Facts,
+  facts: PruneFacts,
 ): { image: ImageSpec | undefined; nextAt: number | undefined } {
   const tags: TagSpec[] = [];
   let nextAt: number | undefined;
@@ -67,7 +67,7 @@ function pruneImage(
 }
 
 /** Undefined when every owner of a tag that had some is gone; tags that never had any stay (rule N4.3). */
-function withLivingOwners(tag: TagSpec, facts: Facts): TagSpec | undefined {
+function withLivingOwners(tag: TagSpec, facts: PruneFacts): TagSpec | undefined {
   const owners = tag.ownerReferences ?? [];
   const living = owners.filter((owner) => owner.kind !== PULL_JOB || facts.jobExists(owner));
   if (living.length === owners.length) return tag;

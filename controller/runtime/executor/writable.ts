@@ -13,7 +13,7 @@ import { groupVersionOf } from "../../plan/resources.ts";
 import { type EditedObjects, Edits } from "./edits.ts";
 
 /** Where objects are held. `key` is that of the plan. Answers go there before anything else. */
-export interface Holder<T> {
+export interface ObjectHolder<T> {
   writeBack?(object: T, key: ObjectKey): void;
   removed?(key: ObjectKey, uid: string, planKey: ObjectKey): void;
   /** UID of the controller that the object has. Needed for creations that take only what the object of the plan controls. */
@@ -48,7 +48,7 @@ export interface Writable {
   edit(effect: EditEffect, context: WriteContext): Promise<void>;
 }
 
-export function writable<T>(resource: Resource<T>, holder: Holder<NoInfer<T>> = {}): Writable {
+export function writable<T>(resource: Resource<T>, holder: ObjectHolder<NoInfer<T>> = {}): Writable {
   const create = async (effect: CreateEffect, context: WriteContext): Promise<T> => {
     const { writer, client, options, uid } = context;
     const { namespace, name, body, texts, existing } = effect;
