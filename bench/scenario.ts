@@ -32,7 +32,7 @@ export interface Stage extends Bench {
   readonly random: Random;
   readonly hollow: HollowCluster;
   readonly workloads: Workloads;
-  /** Kills the manager and starts it anew; only where the bench started it. Milliseconds until it said that it is ready. */
+  /** Kills the manager and starts it again; only where the bench started it. Milliseconds until it said that it is ready. */
   readonly restartManager?: (whileDown?: () => Promise<void>) => Promise<number>;
   /** The state of the sandbox, where that is the server. */
   readonly memory?: Cluster;

@@ -20,7 +20,7 @@ export interface Access {
   tls: TlsMaterial;
   /** `http://`, `https://` or `socks5://` URL. */
   proxy?: string | undefined;
-  /** Changes when server, TLS material or proxy change: connections are made anew then. */
+  /** Changes when server, TLS material or proxy change: connections are made again then. */
   connection: string;
 }
 

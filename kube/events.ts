@@ -150,7 +150,7 @@ class EventSender {
         await client.patch(eventResource, { namespace, name: series.name }, { type: "merge", body }, request);
         return;
       } catch (error) {
-        // Events live for an hour on the server; what goes on after that begins anew.
+        // Events live for an hour on the server; what goes on after that begins again.
         if (!isKubeError(error, "NotFound")) throw error;
         series.name = undefined;
       }

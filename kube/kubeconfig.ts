@@ -29,7 +29,7 @@ export async function kubeconfigCredentials(source: KubeconfigSource): Promise<C
   const { config } = loaded;
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace || "default";
   return rereading(source.clock, namespace, async (refused) => {
-    // Plugins keep their tokens inside the config object; files are read again by loading it anew.
+    // Plugins keep their tokens inside the config object; files are read again by loading it again.
     if (refused || !usesPlugin(loaded.config)) loaded = await loadFiles(source);
     return accessOf(loaded, source);
   });

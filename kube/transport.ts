@@ -1,4 +1,4 @@
-/** HTTP/1.1: one pool for requests, one for watches, made anew when the TLS material changes. */
+/** HTTP/1.1: one pool for requests, one for watches, made again when the TLS material changes. */
 import type { Clock } from "./clock.ts";
 import type { Access } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";

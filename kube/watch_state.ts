@@ -4,7 +4,7 @@
  *   streaming --initial events end--> watching           one connection brings the list and what follows
  *   streaming --refused--> listing --last page--> watching   for servers without streaming lists
  *   watching --closed, broken, silent--> watching        resumes at the last version
- *   watching --410--> streaming or listing               the version is too old: everything anew
+ *   watching --410--> streaming or listing               the version is too old: everything again
  */
 import { backoffMs, type Failures, noFailures, oneMore } from "./backoff.ts";
 import type { Codec, ListPage, WatchEvent } from "./client_types.ts";
@@ -12,7 +12,7 @@ import type { Random } from "./clock.ts";
 import type { KubeError } from "./errors.ts";
 
 interface Common {
-  /** Grows whenever the I/O has to start anew. */
+  /** Grows whenever the I/O has to start again. */
   readonly attempt: number;
   /** Milliseconds to wait before the I/O. */
   readonly delayMs: number;

@@ -86,7 +86,7 @@ export function histogramOf(
   return { buckets: bounds.map((bound) => ({ bound, count: counts.get(bound) ?? 0 })) };
 }
 
-/** What was observed between two scrapes. A process that began anew in between counts from zero. */
+/** What was observed between two scrapes. A process that began again in between counts from zero. */
 export function histogramGrowth(after: Histogram, before: Histogram): Histogram {
   const known = new Map(before.buckets.map(({ bound, count }) => [bound, count]));
   const restarted = after.buckets.some(({ bound, count }) => count < (known.get(bound) ?? 0));

@@ -52,7 +52,7 @@ export interface Ratio {
 const resamples = 2_000;
 
 /**
- * The ratio of two means with its bootstrap interval (percentiles): both sides are drawn anew from themselves,
+ * The ratio of two means with its bootstrap interval (percentiles): both sides are drawn again from themselves,
  * with replacement. `confidence` is 0 to 1.
  */
 export function bootstrapRatio(

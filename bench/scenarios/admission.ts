@@ -37,7 +37,7 @@ interface Creations {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Pods of nobody, `--in-flight` at once. */
+/** Pods without an owner, `--in-flight` at once. */
 export function creationPhase(stage: Stage, { name, namespace, labels = {} }: Creations): Promise<Phase> {
   const { pods, inFlight } = stage.settings;
   const workload = name.replace(" ", "-");

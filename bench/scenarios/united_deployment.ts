@@ -65,7 +65,7 @@ export const uniteddeployment: Scenario = {
       });
       return { phases: [created, updated, left] };
     } finally {
-      // Before its workloads, which it would make anew.
+      // Before its workloads, which it would make again.
       await client.delete(unitedDeployments, { namespace, name }).catch(() => undefined);
     }
   },

@@ -120,7 +120,7 @@ class Migration {
     await host.clock.sleep(pollMs, io.signal);
   }
 
-  /** Before anything is changed; what is gone on with has passed it. Throws CliError when something is in the way. */
+  /** Before anything is changed; a run that continues an earlier one has passed it. Throws CliError when something is in the way. */
   async #check(): Promise<void> {
     const obstacles = printObstacles(this.#call, findingsOf(await readFacts(this.#call, this.#access)));
     if (obstacles.length === 0 || this.#call.flags.on("force")) return;

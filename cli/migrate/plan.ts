@@ -1,6 +1,6 @@
 /**
- * Which step comes next, of taking a cluster over and of going back. What was done is read from the cluster each time, so
- * that a run that was killed at any moment is gone on with by the next one.
+ * Which step comes next, of taking a cluster over and of going back. What was done is read from the cluster each time, so that
+ * the next run continues one that was killed at any moment.
  */
 
 /** `former`: the manager or agent that was there before. */

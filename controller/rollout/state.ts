@@ -37,7 +37,7 @@ export interface PlanState<Observed, Options, Strategy, Pods> extends Explaining
 /** What is observed of a workload that has revisions of a pod template. */
 export interface ObservedRollout<Set> {
   readonly set: Set;
-  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
+  /** Revisions that this set controls, and those without a controller that its selector matches, sorted by number. */
   readonly revisions: readonly ControllerRevision[];
   /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
   readonly revisionData: (name: string) => string | undefined;

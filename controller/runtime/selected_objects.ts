@@ -41,7 +41,7 @@ export interface ObjectSelection {
 export interface SelectionReader<T> extends Reader<T> {
   /** What a write of one of them returned; ignored for objects that are not in the selection (any more). */
   writeBack(object: T): boolean;
-  /** For `byIndex`; the same function under the same name as often as one likes. */
+  /** For `byIndex`. To add the same function under the same name once more changes nothing. */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
 }
 

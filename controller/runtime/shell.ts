@@ -114,7 +114,7 @@ export class Shell<T extends StatusObject> {
     try {
       return await runPass(this.#deps.queue, key, () => this.#plan(key));
     } catch (error) {
-      // What the server refused is no matter of the object.
+      // A refusal of the server says nothing about the object.
       if (!isKubeError(error)) this.#reportFailure(key, error);
       throw error;
     }

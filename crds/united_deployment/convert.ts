@@ -30,7 +30,7 @@ function statusV1beta1(status: JsonObject): JsonObject {
   };
 }
 
-/** Both maps are made anew from the entries that have a name. */
+/** Both maps are made again from the entries that have a name. */
 function statusV1alpha1(status: JsonObject): JsonObject {
   const { updatedRevision, ...rest } = status;
   const subsets = objectsIn(status, "subsetStatuses").filter((subset) => subset["name"]);

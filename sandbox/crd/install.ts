@@ -79,7 +79,7 @@ function serve(world: Parts, definition: StoredObject): void {
   const indexes = { "metadata.name": (object: StoredObject) => object.metadata.name ?? "" };
   const table = world.storage.table({ name, namespaced, indexes });
   world.registry.remove(name);
-  // What was converted or shown by the former definition is made anew.
+  // What was converted or shown by the former definition is made again.
   for (const revision of table.list()) revision.forms.clear();
   for (const version of versions) {
     if (version["served"] !== true) continue;

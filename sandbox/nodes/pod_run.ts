@@ -42,7 +42,7 @@ export interface ContainerRun {
   probeFailureReported: boolean;
   /** End of the postStart hook; 0 when none is running. */
   hookUntil: number;
-  /** It was stopped to be made anew, whatever the restart policy says. */
+  /** It was stopped to be made again, whatever the restart policy says. */
   startAnew: boolean;
   /** The order of a ContainerRecreateRequest, by its UID, to stop the running container. */
   stopAsked: { readonly by: string; readonly message: string; readonly graceSeconds: number } | undefined;

@@ -4,7 +4,7 @@ import type { Resource, Served } from "./resource.ts";
 export class Registry {
   readonly #byPath = new Map<string, Served>();
   readonly #resources = new Map<string, Resource>();
-  /** Grows with each change; discovery and OpenAPI documents are made anew then. */
+  /** Grows with each change; discovery and OpenAPI documents are made again then. */
   generation = 0;
 
   add(served: Served): void {

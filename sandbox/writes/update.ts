@@ -11,7 +11,7 @@ import { restoreSystemMetadata, validateMetadata, validateMetadataUpdate } from 
 import type { ApplyRecord, WriteRequest } from "./request.ts";
 import { convertObject, inVersion, workingVersion } from "./working.ts";
 
-/** How often a change is made anew on top of what others wrote meanwhile. */
+/** How often a change is made again on top of what others wrote meanwhile. */
 const attempts = 5;
 
 /** What a change of an object needs of the sandbox. */

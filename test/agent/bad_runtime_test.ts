@@ -74,7 +74,7 @@ const talkers: readonly (readonly [string, (connection: Socket) => void])[] = [
 
 // An agent that waits before it tries again leaves the time to the others.
 t.jobs = 4;
-// Made anew for each: the runner writes name and body into what it is given.
+// Made again for each: the runner writes name and body into what it is given.
 const sideBySide = () => ({ buffered: true });
 
 for (const runtime of ["node", "deno"] as const) {

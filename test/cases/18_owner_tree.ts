@@ -145,7 +145,7 @@ function assertOwned(children: readonly Item[], { kind, metadata: { name, uid } 
   for (const child of children) assert.deepEqual(child.metadata.ownerReferences, [reference]);
 }
 
-/** Whether a pod was made anew or restarted shows here. */
+/** Whether a pod was recreated or restarted shows here. */
 function pastOf(pod: Item): string {
   return `${nameOf(pod)} ${uidOf(pod)} ${restartsOf(pod)}`;
 }

@@ -42,7 +42,7 @@ export const suite: Suite = {
 
 /**
  * Updates the first pods of ten, three of which match, in one pass; returns how many of the updated match. Each pass
- * orders what is left anew, so the whole order shows only in portions of fresh sets.
+ * orders what is left again, so the whole order shows only in portions of fresh sets.
  */
 async function matchingAmong(world: World, updated: number): Promise<number> {
   const clone = new CloneSet(world, `scattered-${updated}`);

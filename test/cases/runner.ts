@@ -69,7 +69,7 @@ export async function runSuites(
 
 /**
  * Suites by the gates of their controller: those that only switch gates on share one with all of these on, so that the
- * controller is not started anew for each; a suite that switches one off has a controller of its own.
+ * controller is not started again for each; a suite that switches one off has a controller of its own.
  */
 export function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
   const additions = suites.filter(({ gates }) => gates !== undefined && !gates.includes("=false"));
@@ -211,7 +211,7 @@ const workloads = [
 ];
 
 /**
- * Workloads go first, so that no pod is made anew; waits, since deletions pass a webhook of the controller. What a suite
+ * Workloads go first, so that no pod is recreated; waits, since deletions pass a webhook of the controller. What a suite
  * left protected stays: the cluster goes with it. A sandbox goes anyway: there only what would go on working is removed.
  */
 async function removeNamespace({ api, simulated }: Target, namespace: string): Promise<void> {

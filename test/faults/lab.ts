@@ -225,7 +225,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Probes until it no longer throws; time begins anew whenever the probe has something else to complain about. */
+/** Probes until it no longer throws; time begins again whenever the probe has something else to complain about. */
 export async function reached(
   place: Place,
   probe: () => Promise<void> | undefined,

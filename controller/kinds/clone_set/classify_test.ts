@@ -1,4 +1,4 @@
-/** An index that is kept up from event to event leads to the same plans as one that is made anew for each pass. */
+/** An index that is kept up from event to event leads to the same plans as one that is made again for each pass. */
 import fc from "fast-check";
 import t from "tap";
 import type { CloneSet } from "../../../crds/index.ts";

@@ -80,7 +80,7 @@ function progressingOf(
   return moved(before, condition, now, restarted && outcome.reason === "CloneSetUpdated");
 }
 
-/** The clock runs while the condition says that the rollout goes on: work after a finished one starts it anew. */
+/** The clock runs while the condition says that the rollout goes on: work after a finished one starts it again. */
 function isOverdue(held: CloneSetCondition | undefined, deadline: number, now: number): boolean {
   if (held?.reason !== "CloneSetUpdated") return false;
   const since = Date.parse(held.lastUpdateTime ?? "");
@@ -88,7 +88,7 @@ function isOverdue(held: CloneSetCondition | undefined, deadline: number, now: n
 }
 
 /**
- * First match wins. The clock of the deadline starts anew with a revision, a resume, and each step ahead; a rollout that
+ * First match wins. The clock of the deadline starts again with a revision, a resume, and each step ahead; a rollout that
  * has exceeded it stays marked until a new revision, or until it is available, paused, or as far as its partition.
  */
 function progressOutcome(input: StatusInput, status: CloneSetStatus, exceeded: boolean): Outcome {

@@ -58,7 +58,7 @@ function targetOf(state: CloneSetState): Target {
   return { revision, eligible, wait: isForward ? imageWaitOf(state) : undefined };
 }
 
-/** Images by container that an update in place would bring; none for pods that are made anew. */
+/** Images by container that an update in place would bring; none for pods that are recreated. */
 function imagesFor(
   state: CloneSetState,
   { pod }: CloneSetMember,
@@ -75,7 +75,7 @@ interface Candidates {
   readonly members: Iterable<CloneSetMember>;
 }
 
-/** Who may be updated to the target. Whoever waits for an image lets those go first whose nodes have it. */
+/** Who may be updated to the target. Pods that wait for an image let those go first whose nodes have it. */
 function candidatesFor(state: CloneSetState, target: Target): Candidates {
   const { pods, update } = state;
   const { candidates } = pods.groups;
@@ -124,8 +124,8 @@ function roomOf({ pods, update }: CloneSetState, target: Revision, budget: numbe
 
 /**
  * Rule 43: the walk stops when unavailable pods at the target and those taken reach the budget; an
- * available pod also needs room beside all that are unavailable now, and whoever comes after one without room waits for
- * its turn, unless the set asks for `healFirst`. Nothing is read of the order beyond the first
+ * available pod also needs room beside all that are unavailable now, and pods behind one without room wait for
+ * their turn, unless the set asks for `healFirst`. Nothing is read of the order beyond the first
  * `wanted`, and nothing once no candidate could be taken any more.
  *
  * A marked pod claims its room ahead of its turn. One that finds none may be waiting for a pod that only the update heals, so it

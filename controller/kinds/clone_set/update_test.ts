@@ -57,7 +57,7 @@ function expected({ ready, maxUnavailable, partition, healFirst, marked }: Rollo
   return taken;
 }
 
-/** Ranks of the pods that the first pass after a change of the template marks to be made anew. */
+/** Ranks of the pods that the first pass after a change of the template marks to be recreated. */
 function updated({ ready, maxUnavailable, partition, healFirst, marked }: Rollout): number[] {
   const model = new Model(cloneSet("web", { replicas: ready.length }));
   const random = randomOf(23);

@@ -16,7 +16,7 @@ const SILENCE_MS = 60_000;
 /** How often a pod is looked at that nobody watches. */
 const LOOK_MS = 3_000;
 /**
- * On a pod that is held not ready, since when. A kubelet looks at a pod anew when more than the status differs; one that
+ * On a pod that is held not ready, since when. A kubelet looks at a pod again when more than the status differs; one that
  * finds only `Ready` changed, in its own words, sets it back to True within 10 s, in the middle of the grace.
  */
 const HELD_ANNOTATION = "refit.dev/held-not-ready-since";

@@ -41,7 +41,7 @@ export const newGroups = () => ({
   lost: new SortedSlots(),
   /** With a pod that the selector does not match any more. */
   toRelease: new SortedSlots(),
-  /** With a pod of nobody that the selector matches. */
+  /** With a pod that nobody controls and the selector matches. */
   toAdopt: new SortedSlots(),
 });
 type Groups = ReturnType<typeof newGroups>;

@@ -11,7 +11,7 @@ interface Entry {
   at: number;
 }
 
-/** One a set: a new generation begins anew, since it may be the cure. */
+/** One a set: a new generation begins again, since it may be the cure. */
 export class FailedPods {
   readonly #byNode = new Map<string, Entry>();
   readonly #now: () => number;

@@ -20,7 +20,7 @@ import { planSurge } from "./surge.ts";
 
 /** How pods are updated in this pass. */
 interface Target {
-  /** Undefined where pods are made anew. */
+  /** Undefined where pods are recreated. */
   readonly eligible: Eligibilities | undefined;
   /** Undefined where no pod waits for an image. */
   readonly wait: ImageWait | undefined;
@@ -77,7 +77,7 @@ function updateDue(
   for (const { old } of window.due()) {
     const [daemon] = old;
     if (daemon === undefined || !daemon.available) continue;
-    // Whoever waits for an image lets those go first whose nodes have it.
+    // Pods that wait for an image let those go first whose nodes have it.
     if (isHeld(decisions, daemon, target)) continue;
     if (taken < room) {
       // A pod with a write under way keeps its turn: it is decided on when the write has ended.
@@ -168,7 +168,7 @@ function updateDaemon(
   decisions.take(action);
 }
 
-/** Undefined for a pod that is made anew: one without the readiness gate, too (rule 36). */
+/** Undefined for a pod that is recreated: one without the readiness gate, too (rule 36). */
 function changeOf({ pod }: Daemon, eligible: Eligibilities | undefined): InPlaceChange | undefined {
   return hasGate(pod, IN_PLACE_READY) ? eligible?.of(pod).change : undefined;
 }

@@ -74,7 +74,7 @@ function planFinished(job: ImageListPullJob, now: number): ListJobPlan {
   return left > 0 ? { ...idle, requeueAfterMs: left } : { ...idle, remove: true };
 }
 
-/** Everything but the images: jobs that were made from another template are made anew. */
+/** Everything but the images: jobs that were made from another template are made again. */
 export function templateHash({ spec }: ImageListPullJob): string {
   const { images: _, ...template } = spec;
   return safeEncode(String(fnv32a(goJson(template, { sortKeys: true }))));

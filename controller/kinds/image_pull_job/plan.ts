@@ -13,7 +13,7 @@ interface ImagePullJobObserved {
   readonly nodesDueAt: number | undefined;
   /** Whether the job carries the finalizer that guards the copies of its secrets. */
   readonly guarded: boolean;
-  /** A job that a list job controls goes with it: its own time to live would only have it made anew. */
+  /** A job that a list job controls goes with it: its own time to live would only have it made again. */
   readonly ownedByList: boolean;
 }
 

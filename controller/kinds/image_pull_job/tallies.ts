@@ -33,7 +33,7 @@ export class Tallies {
     return this.#byKey.get(key);
   }
 
-  /** The tally of the job as it is now: counted anew only when its spec or its secrets changed. */
+  /** The tally of the job as it is now: counted again only when its spec or its secrets changed. */
   of(
     key: string,
     job: ImagePullJob,

@@ -24,7 +24,7 @@ interface NodeImagePlan {
   readonly requeueAfterMs: number | undefined;
 }
 
-/** One write at a time: the plan is made anew from what it returns. `now`: milliseconds since the epoch. */
+/** One write at a time: the plan is made again from what it returns. `now`: milliseconds since the epoch. */
 export function planOneNodeImage(
   observed: NodeImageObserved,
   options: NodeImageOptions,

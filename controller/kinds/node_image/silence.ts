@@ -83,7 +83,7 @@ function failedStatus(
   };
 }
 
-/** The status with the failures in the place of what was there, counted anew. */
+/** The status with the failures in the place of what was there, counted again. */
 function statusWith(
   nodeImage: NodeImage,
   failures: readonly { name: string; status: TagStatus }[],

@@ -38,7 +38,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
     deps.caches.nodes.subscribe((change) => this.#onNode(change));
   }
 
-  /** Removed while its node is there: it is made anew. */
+  /** Removed while its node is there: it is created again. */
   forget(key: string): void {
     this.#deps.queue.addAfter(key, GATHERING_MS);
   }

@@ -63,7 +63,7 @@ function ownedBy(pods: readonly Pod[], uids: ReadonlySet<string>): Pod[] {
   return pods.filter((pod) => pod.controller !== undefined && uids.has(pod.controller.uid));
 }
 
-/** Rule 4: the replicas of all workloads that control any of these pods; pods of nobody add nothing. Throws KubeError. */
+/** Rule 4: the replicas of all workloads that control any of these pods; pods without a controller add nothing. Throws KubeError. */
 export async function replicasOfControllers(
   namespace: string,
   pods: readonly Pod[],

@@ -14,7 +14,7 @@ export const TERMINATED_CONDITION = "SidecarTerminated";
 export const TERMINATED_MESSAGE = "Terminated by Sidecar Terminator";
 
 /**
- * Written along with the result, the time of it. A kubelet looks at a pod anew only when more than the status differs;
+ * Written along with the result, the time of it. A kubelet looks at a pod again only when more than the status differs;
  * from a phase alone it sets that back to its own one within 10 s, and makes its own result of the exit codes.
  */
 export const RESULT_ANNOTATION = "refit.dev/result-told-at";

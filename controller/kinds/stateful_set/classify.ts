@@ -31,8 +31,8 @@ export interface SetSource extends PodSource {
 }
 
 /**
- * Of a source that has the pods that the set controls and pods of nobody that have its name; under a name there may be
- * another's pod.
+ * Its source has the pods that the set controls, and those with its name that nobody controls. A pod under one of the set's names
+ * may also be another owner's.
  */
 export class SetIndex extends PodIndex<StatefulSetContext, Groups, StatefulSetCount, StatefulSetSlot> {
   readonly #name: string;
@@ -65,7 +65,7 @@ export class SetIndex extends PodIndex<StatefulSetContext, Groups, StatefulSetCo
 /** Where the pod of one name is. */
 interface Place {
   readonly ordinal: number | undefined;
-  /** As the server shows it, if it is the set's or nobody's. */
+  /** As the server shows it, if the set or nobody controls it. */
   readonly stored: Pod | undefined;
   readonly pod: Pod | undefined;
   /** A write of it is in flight. */
@@ -122,8 +122,8 @@ function unstored(writes: ReadonlyMap<string, Pod>): Pod | undefined {
 }
 
 /**
- * Rule 6: whether this pass makes a pod of nobody a member. Pods may only carry the name of a revision that exists: until
- * then those that will carry it wait.
+ * Rule 6: whether this pass adopts a pod that nobody controls. Pods may only carry the name of a revision that exists, so those
+ * that will carry it wait until it does.
  */
 function isAdopted(pod: Pod | undefined, { observed, write, update, selector }: StatefulSetContext): boolean {
   if (pod === undefined || pod.controller !== undefined || pod.deletionAt !== undefined) return false;

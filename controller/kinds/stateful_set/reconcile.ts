@@ -45,7 +45,7 @@ export function statefulSetOptions(
   };
 }
 
-/** Pods of nobody and claims are known to be a set's by nothing else than their name. */
+/** Pods that nobody controls, and claims, are known to be a set's by their name alone. */
 export function setIndexes(
   { pods, claims }: Pick<Caches, "pods" | "claims">,
   sets: Pick<Cache<StatefulSet>, "get">,

@@ -122,7 +122,7 @@ function revisionFor(state: StatefulSetState, ordinal: number, outdated: number)
   return kept < strategy.partition ? current : update;
 }
 
-/** A pod that waits for a claim which somebody deleted gets it anew; one whose creation is in flight gets its claims with it. */
+/** A pod that waits for a claim which somebody deleted gets it again; one whose creation is in flight gets its claims with it. */
 function replaceLostClaims(state: StatefulSetState, decisions: Decisions, member: StatefulSetMember): void {
   if (member.busy) return;
   for (const claim of missingClaims(state, member.ordinal).claims) {

@@ -71,7 +71,7 @@ export interface StatefulSetSlot {
   readonly ordinal: number | undefined;
   /** As it will be after a write in flight. */
   readonly pod: Pod | undefined;
-  /** Undefined for pods that are not selected any more, of nobody, or without an ordinal. */
+  /** Undefined for pods that are not selected any more, have no controller, or have no ordinal. */
   readonly member: StatefulSetMember | undefined;
   readonly refresh: Refresh;
 }

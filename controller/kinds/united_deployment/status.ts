@@ -110,7 +110,7 @@ function failed(message: string): LooseCondition {
   return { status: "False", reason: "Error", message };
 }
 
-/** Written anew only when the status is another one, or when a failure is. */
+/** Written again only when the status is another one, or when a failure is. */
 function transitioned(before: readonly LooseCondition[], next: LooseCondition, now: string): LooseCondition {
   const present = before.find(({ type }) => type === next.type);
   if (present === undefined || present.status !== next.status) return { ...next, lastTransitionTime: now };

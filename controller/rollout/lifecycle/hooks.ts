@@ -7,7 +7,7 @@ import { patchPod, waitingForHook, writePod } from "../writes/pod_actions.ts";
 import { afterChange, type PodChange, podPatch, podWrite } from "../writes/pod_patch.ts";
 import { type Hook, isAllHooked, isHooked, type LifecycleState, stateMetadata } from "./lifecycle.ts";
 
-/** Hands the pod to whoever hooks its deletion. */
+/** Hands the pod to those who hook its deletion. */
 export function preparingDelete(pod: Pod, hook: Hook | undefined, now: number): PodChange {
   const conditions = hook?.markPodNotReady ? addNotReadyKey(pod, PRE_DELETE_KEY) : [];
   return { ...stateMetadata("PreparingDelete", now), conditions };

@@ -7,7 +7,7 @@ import type { Pod } from "../../../kube/index.ts";
 /** Id of a write that creates the pod of that name, and UID of the pod until it has one; other writes have their pod's. */
 export const CREATING = "in-flight/";
 
-/** Reported changes go back this far; whoever looked longer ago walks through all. */
+/** Reported changes go back this far; a reader that looked longer ago walks through all pods. */
 const REMEMBERED = 4096;
 
 type WriteKind = "create" | "delete" | "update";

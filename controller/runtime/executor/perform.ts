@@ -363,7 +363,7 @@ export class Performer<T extends StatusObject = StatusObject> {
     };
     await Promise.all(Array.from({ length: OUTSTANDING }, inTurn));
     flight.creations.delete(line);
-    // Withdrawn ones are no longer there, and may have been decided anew under the same name.
+    // Withdrawn ones are no longer there, and a later plan may have decided pods of the same names.
     if (!line.withdrawn) for (const { after } of creations.slice(next)) flight.pods.delete(after.uid);
     return stopped ?? "done";
   }
