@@ -22,6 +22,7 @@ import {
 } from "../kube/index.ts";
 import { controllers, kinds, mapKinds, plainControllers } from "./kinds.ts";
 import { writersInNamespaces, writersOf } from "./plan/owners.ts";
+import { followImagePulls, type ImagePulls, noImagePulls } from "./rollout/images/image_pulls.ts";
 import type { DisruptionGuard, PodGuardDeps } from "./runtime/admission/pod_admission.ts";
 import type { Refusal } from "./runtime/admission/refusals.ts";
 import { holdingOf, sharedCaches } from "./runtime/caches.ts";
@@ -38,7 +39,6 @@ import type {
 } from "./runtime/kind.ts";
 import type { ControllerOptions } from "./runtime/options.ts";
 import { enqueueItself, OwnerQueues } from "./runtime/owner_queues.ts";
-import { predownload } from "./runtime/predownload.ts";
 import { type SelectableObject, SelectedObjects, selectionsByResource } from "./runtime/selected_objects.ts";
 import { serverFeatures } from "./runtime/server_features.ts";
 import { owns, type Shard, wholeCluster } from "./runtime/shard.ts";
@@ -115,10 +115,7 @@ class ControllerSet {
   async run(): Promise<void> {
     const server = await serverFeatures(this.#deps.client, this.#informers);
     const { pods, claims, revisions } = this.#shared;
-    const images = predownload(this.#informers, server, this.#deps.options.gates, (job) =>
-      this.#owners.dependantChanged(job),
-    );
-    const caches: Caches = { ...this.#shared, ...images };
+    const caches: Caches = { ...this.#shared, ...this.#imagePulls(server) };
     this.#informers.watch(podResource, pods);
     this.#informers.watch(persistentVolumeClaimResource, claims);
     this.#informers.watch(controllerRevisionResource, revisions);
@@ -133,6 +130,12 @@ class ControllerSet {
     // A watch that admission began may be interrupted: what the former leader wrote last is to be known.
     await this.#informers.caughtUp();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
+  }
+
+  #imagePulls({ imagePullJobs }: ServerFeatures): ImagePulls {
+    const { gates } = this.#deps.options;
+    if (!imagePullJobs || !kinds.some((kind) => kind.pullsImagesAhead?.(gates))) return noImagePulls;
+    return followImagePulls(this.#informers, (job) => this.#owners.dependantChanged(job));
   }
 
   async stop(graceMs: number): Promise<void> {

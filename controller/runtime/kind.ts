@@ -19,6 +19,7 @@ import type {
 import type { PolicyRule } from "../plan/access.ts";
 import type { OwnerScope } from "../plan/owners.ts";
 import type { ClusterReader } from "../rollout/cluster_reader.ts";
+import type { ImagePulls } from "../rollout/images/image_pulls.ts";
 import type { DisruptionGuard, PodAdmission, PodGuardDeps } from "./admission/pod_admission.ts";
 import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
@@ -36,10 +37,7 @@ export interface SharedCaches extends Pick<ClusterReader, "owned" | "orphans"> {
 }
 
 /** All that kinds are given of the caches. */
-export interface Caches extends SharedCaches, Pick<ClusterReader, "pullJobs" | "nodeImage"> {
-  /** An image pull job as a write returned it. */
-  pullJobWritten(job: KubeObject): void;
-}
+export interface Caches extends SharedCaches, ImagePulls {}
 
 /** What the API server can do, found out once at start. */
 export interface ServerFeatures {
@@ -116,6 +114,8 @@ export interface AnyKind extends Controller {
   revisions?: RevisedPart;
   /** Absent: what names no owner is none of its objects' affair. */
   claimants?: Claimants;
+  /** Whether its rollouts have images pulled ahead, where the server has jobs for that; absent: never. */
+  pullsImagesAhead?(gates: FeatureGates): boolean;
   /** One object for each node, made by this program: nothing that users asked for is in it. */
   perNode?: true;
   /** Admission of its objects; empty where all that the schema allows is accepted as it is. */

@@ -11,9 +11,9 @@ import {
 } from "../../kube/index.ts";
 import { imagePullJobResource, nodeImageResource } from "../plan/resources.ts";
 import type { ClusterReader } from "../rollout/cluster_reader.ts";
+import { pullsIn } from "../rollout/images/image_pulls.ts";
 import { ofAllOwners, sharedCaches } from "./caches.ts";
 import type { SharedCaches } from "./kind.ts";
-import { pullsIn } from "./predownload.ts";
 
 /** What is not listed is taken for absent. */
 export interface ClusterLists {

@@ -3,10 +3,10 @@
  * of nobody. What happens to it reaches the caches that controllers have, event by event; the same can be listed.
  */
 import { imagePullJobResource, nodeImageResource } from "../../controller/plan/resources.ts";
+import { pullsIn } from "../../controller/rollout/images/image_pulls.ts";
 import { sharedCaches } from "../../controller/runtime/caches.ts";
 import type { Caches } from "../../controller/runtime/kind.ts";
 import type { ClusterLists } from "../../controller/runtime/listed_cluster.ts";
-import { pullsIn } from "../../controller/runtime/predownload.ts";
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
 import type { OwnerReference } from "../../kube/core/index.ts";
 import {

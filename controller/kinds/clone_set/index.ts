@@ -16,6 +16,7 @@ export const cloneSetKind: Kind<CloneSet> = {
   resource: cloneSetResource,
   sharded: true,
   revisions: revisedPodTemplate,
+  pullsImagesAhead: ({ PreDownloadImageForInPlaceUpdate }) => PreDownloadImageForInPlaceUpdate,
   reconciler: cloneSetReconciler,
   changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: cloneSetWebhooks,

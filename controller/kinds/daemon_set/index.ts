@@ -17,6 +17,7 @@ export const daemonSetKind: Kind<DaemonSet> = {
   resource: daemonSetResource,
   sharded: true,
   revisions: revisedPodTemplate,
+  pullsImagesAhead: ({ PreDownloadImageForDaemonSetUpdate }) => PreDownloadImageForDaemonSetUpdate,
   reconciler: daemonSetReconciler,
   changeMatters: () => false,
   webhooks: daemonSetWebhooks,

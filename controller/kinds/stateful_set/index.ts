@@ -20,6 +20,7 @@ export const statefulSetKind: Kind<StatefulSet> = {
   sharded: true,
   revisions: revisedPodTemplate,
   claimants: statefulSetClaimants,
+  pullsImagesAhead: ({ PreDownloadImageForInPlaceUpdate }) => PreDownloadImageForInPlaceUpdate,
   reconciler: statefulSetReconciler,
   changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,

@@ -1,12 +1,11 @@
 import t from "tap";
-import type { ImagePullJob } from "../../crds/index.ts";
-import { Cache } from "../../kube/index.ts";
-import { ownerKey } from "../plan/owners.ts";
-import { imagePullJobResource } from "../plan/resources.ts";
-import { ownerReference } from "../rollout/pods/pod_manifest.ts";
-import { parseFeatureGates } from "./feature_gates.ts";
-import type { Informers } from "./informers.ts";
-import { predownload } from "./predownload.ts";
+import type { ImagePullJob } from "../../../crds/index.ts";
+import { Cache } from "../../../kube/index.ts";
+import { ownerKey } from "../../plan/owners.ts";
+import { imagePullJobResource } from "../../plan/resources.ts";
+import type { Informers } from "../../runtime/informers.ts";
+import { ownerReference } from "../pods/pod_manifest.ts";
+import { followImagePulls } from "./image_pulls.ts";
 
 function jobIn(namespace: string, name: string, uid: string): ImagePullJob {
   return {
@@ -33,12 +32,8 @@ function following() {
         ? (jobs as unknown as Cache<T>)
         : new Cache<T>(resource.codec),
   };
-  const gates = parseFeatureGates("PreDownloadImageForInPlaceUpdate=true");
-  const server = { imagePullJobs: true, resizeSubresource: true };
   const news: string[] = [];
-  const { pullJobs } = predownload(informers, server, gates, ({ metadata }) =>
-    news.push(metadata.name ?? ""),
-  );
+  const { pullJobs } = followImagePulls(informers, ({ metadata }) => news.push(metadata.name ?? ""));
   return { jobs, pullJobs, taken: () => news.splice(0) };
 }
 
