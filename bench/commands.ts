@@ -6,6 +6,7 @@ import { swaps } from "./agent/soak.ts";
 import { check } from "./check.ts";
 import { clean } from "./clean.ts";
 import { compareRuns } from "./compare.ts";
+import { connect } from "./connection.ts";
 import { BenchError, UsageError } from "./errors.ts";
 import { checkWritable, readResult, write } from "./files.ts";
 import type { BenchIo, Command } from "./io.ts";
@@ -17,7 +18,6 @@ import { resultPage } from "./report/page.ts";
 import { tableOf } from "./report/table.ts";
 import { runAll } from "./run.ts";
 import { readArguments, runSettings, within } from "./settings.ts";
-import { connect } from "./target.ts";
 
 const seedOption = {
   seed: { type: "string", default: "1", value: "N", help: "Of all chance." },

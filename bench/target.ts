@@ -2,22 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type Client,
-  type Clock,
-  createClient,
-  createWindow,
-  isKubeError,
-  type Log,
-  loadCredentials,
-  type Random,
-  undiciTransport,
-} from "../kube/index.ts";
+import { type Client, type Clock, isKubeError, type Log, type Random } from "../kube/index.ts";
 import { type Cluster, startSandbox } from "../sandbox/index.ts";
-import { BenchError, messageOf } from "./errors.ts";
+import { type Connection, connect } from "./connection.ts";
+import { BenchError } from "./errors.ts";
 import { type Cores, hold } from "./load/cores.ts";
 import { foreignManager, type Manager, startOwnManager } from "./manager.ts";
-import { OwnRequests } from "./measure/own_requests.ts";
 import { checkAccess, checkKinds, reachServer } from "./preflight.ts";
 import type { WorkloadKind } from "./workloads.ts";
 
@@ -39,12 +29,8 @@ export interface TargetOptions {
   signal: AbortSignal;
 }
 
-export interface Target {
+export interface Target extends Connection {
   readonly kubeconfig: string;
-  readonly client: Client;
-  /** A client that lets exactly so many requests be in flight. */
-  clientOf(inFlight: number): Client;
-  readonly own: OwnRequests;
   readonly manager: Manager;
   readonly version: string;
   /** A server that goes with this target: nothing has to be removed from it. */
@@ -77,34 +63,6 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     await stop();
     throw error;
   }
-}
-
-export type Connection = Pick<Target, "client" | "clientOf" | "own">;
-
-/** Throws BenchError when the kubeconfig cannot be used. */
-export async function connect(
-  options: Pick<TargetOptions, "clock" | "random">,
-  kubeconfig: string,
-): Promise<Connection> {
-  const { clock, random } = options;
-  const credentials = await loadCredentials({ kubeconfig, env: process.env, clock }).catch(
-    (error: unknown) => {
-      throw new BenchError(`${kubeconfig}: ${messageOf(error)}`);
-    },
-  );
-  const own = new OwnRequests();
-  const base = { credentials, clock, random, userAgent: "refit-bench", metrics: own.metrics };
-  const transport = () => undiciTransport({ clock });
-  return {
-    own,
-    client: createClient({ ...base, transport: transport() }),
-    clientOf: (inFlight) =>
-      createClient({
-        ...base,
-        transport: transport(),
-        window: createWindow({ clock, start: inFlight, min: inFlight, max: inFlight }),
-      }),
-  };
 }
 
 /** The sandbox's API server alone: the nodes are the bench's own, as before any server. */

@@ -11,13 +11,13 @@ import { jsonResource, type KubeObject, seededRandom } from "../../kube/index.ts
 import { startSandbox } from "../../sandbox/index.ts";
 import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { accountKubeconfig, installAccess } from "../../testkit/kube/account_fixture.ts";
+import { connect } from "../connection.ts";
 import { checkWritable, write } from "../files.ts";
 import type { BenchIo, Command } from "../io.ts";
 import { machine, tool } from "../machine.ts";
 import { ascending, quantile } from "../measure/statistics.ts";
 import type { OptionTable } from "../options.ts";
 import { readArguments, within } from "../settings.ts";
-import { connect } from "../target.ts";
 import { type CallCost, measureCalls } from "./calls.ts";
 import { Lab, type LabSettings } from "./lab.ts";
 import { labSettings, nodeOptions } from "./node_options.ts";

@@ -1,10 +1,10 @@
 /** A real node under measurement: its API server and controller, its runtime, and the pods that are made on it. */
 import { type CriClient, createCriClient } from "../../agent/index.ts";
 import { type Client, isJsonObject, jsonResource, type KubeObject, seededRandom } from "../../kube/index.ts";
+import { connect } from "../connection.ts";
 import { BenchError } from "../errors.ts";
 import type { BenchIo } from "../io.ts";
 import { startOwnManager } from "../manager.ts";
-import { connect } from "../target.ts";
 import { type Pod, pods, readyContainers, type WatchedObjects, watchObjects } from "./watched_objects.ts";
 
 export interface NodeSocket {

@@ -4,8 +4,8 @@
  */
 import { Cache, nullLog, seededRandom, startInformer, systemClock } from "../../kube/index.ts";
 import type { PodObject } from "../../sandbox/index.ts";
+import { connect } from "../connection.ts";
 import { BENCH_LABEL, podObjects } from "../resources.ts";
-import { connect } from "../target.ts";
 
 const [kubeconfig = "", run = ""] = process.argv.slice(2);
 const clock = systemClock;

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import t from "tap";
 import { seededRandom, systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
+import { connect } from "../connection.ts";
 import { BenchError } from "../errors.ts";
 import { BENCH_LABEL, podObjects } from "../resources.ts";
-import { connect } from "../target.ts";
 import { startWatchers } from "./watchers.ts";
 
 const run = "run-1";

@@ -1,7 +1,8 @@
 /** The bench's hollow nodes before any API server: kubelets of many pods for suites that need no real containers. */
+
+import { connect } from "../../bench/connection.ts";
 import { startHollowCluster } from "../../bench/hollow_cluster.ts";
 import { BENCH_LABEL, nodeObjects } from "../../bench/resources.ts";
-import { connect } from "../../bench/target.ts";
 import { behaviourOf } from "../../bench/timing.ts";
 import { podSpec } from "../../bench/workloads.ts";
 import { nullLog, seededRandom, systemClock } from "../../kube/index.ts";

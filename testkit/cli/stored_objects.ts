@@ -3,7 +3,7 @@
  * HTTP, so that a sandbox and a real API server hold the same.
  */
 import { readFileSync } from "node:fs";
-import { connect } from "../../bench/target.ts";
+import { connect } from "../../bench/connection.ts";
 import { type AnyObject, listAt, toAnyObject } from "../../cli/fields.ts";
 import { refOfObject } from "../../cli/install/apply.ts";
 import { objectResource, ResourceTypes } from "../../cli/resource_types.ts";
