@@ -7,6 +7,9 @@ import type { PodObject } from "../../sandbox/index.ts";
 import { connect } from "../connection.ts";
 import { BENCH_LABEL, podObjects } from "../resources.ts";
 
+// From the beginning: a server that does not answer keeps nobody here.
+process.stdin.on("end", () => process.exit(0)).resume();
+
 const [kubeconfig = "", run = ""] = process.argv.slice(2);
 const clock = systemClock;
 const random = seededRandom(process.pid);
@@ -29,4 +32,3 @@ const informer = startInformer({
 });
 await informer.synced;
 process.stdout.write("watching\n");
-process.stdin.on("end", () => process.exit(0)).resume();

@@ -50,7 +50,8 @@ export class Watchers {
       this.#processes.map(async (child) => {
         if (child.exitCode !== null || child.signalCode !== null) return;
         const exit = once(child, "exit");
-        child.stdin?.end();
+        // It may be ending by itself at this moment.
+        child.stdin?.on("error", () => undefined).end();
         await exit;
       }),
     );

@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { seededRandom, systemClock } from "../../kube/index.ts";
@@ -47,4 +50,26 @@ t.test("each client watches the pods of the run and reads each that changed", as
 
 t.test("a client that cannot begin fails the run at once", async (t) => {
   await t.rejects(startWatchers(1, join(t.testdir(), "missing"), run), BenchError);
+});
+
+t.test("a client that waits for a silent server ends when it is no longer needed", async (t) => {
+  const server = createServer(() => undefined).listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const file = join(t.testdir(), "kubeconfig");
+  const cluster = { name: "c", cluster: { server: `http://127.0.0.1:${port}` } };
+  const context = { name: "x", context: { cluster: "c", user: "u" } };
+  const config = { clusters: [cluster], users: [{ name: "u" }], contexts: [context], "current-context": "x" };
+  writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "Config", ...config }));
+  const asked = once(server, "connection");
+  const child = spawn(process.execPath, [join(import.meta.dirname, "watcher.ts"), file, run], {
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const [socket] = await asked;
+  child.stdin?.end();
+  t.same(await ended, [0, null]);
+  socket.destroy();
 });
