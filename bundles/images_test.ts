@@ -111,7 +111,7 @@ t.test("controller and agent on a layout, for the platforms that it has", async 
       config: {
         User: "65534:65534",
         Env: ["PATH=/bin", "A=base", "MALLOC_ARENA_MAX=1"],
-        Entrypoint: ["node", "--max-semi-space-size=2", "--optimize-for-size", "/refit/refit.mjs"],
+        Entrypoint: ["node", "--max-semi-space-size=2", "/refit/refit.mjs"],
         Cmd: ["controller"],
         Labels: {
           "org.opencontainers.image.title": "refit-controller",
