@@ -155,7 +155,14 @@ class Traffic {
   }
 
   async untilServedBy(world: World, image: string): Promise<void> {
-    await world.once(`${image} serves`, async () => assert.equal(this.latest, image));
+    await world.once(`${image} serves`, async () => {
+      const lastFailure = this.failures.at(-1);
+      assert.equal(
+        this.latest,
+        image,
+        `served by ${JSON.stringify(this.latest)}, last failure: ${lastFailure ?? "none"}`,
+      );
+    });
   }
 
   async stop(): Promise<void> {

@@ -16,6 +16,7 @@ import { type Api, connect, isRecord } from "./api.ts";
 import { serveApiAddress } from "./api_address.ts";
 import { writeImageArchive } from "./images.ts";
 import { TestNode, unmountBelow } from "./node.ts";
+import { podSubnet } from "./pod_subnet.ts";
 import { exitOnInterrupt, type Service, startService, untilAllReady, untilReady } from "./processes.ts";
 import { pushImage, startRegistry } from "./registry.ts";
 import {
@@ -298,7 +299,7 @@ class LocalCluster implements TestCluster {
       this.#endApiAddress = await serveApiAddress(`${this.#bridge}a`, portAt(this.#ports, 0));
     const networkFolder = join(this.folder, "network");
     mkdirSync(networkFolder);
-    const subnet = `10.${100 + (process.pid % 100)}.${16 * this.#ordinal}.0/20`;
+    const subnet = podSubnet(process.pid, this.#ordinal, (await run("ip", ["route"])).stdout);
     writeFileSync(join(networkFolder, "10-refit.conflist"), networkConfig(this.folder, this.#bridge, subnet));
     const mark = hostMark(this.folder);
     rewriteHosts(
