@@ -1,12 +1,23 @@
 /**
  * The window of requests in flight: bounded, with priorities, fair between flows, paused when the server asks for it.
- * Its size is found by window_size.ts. Watches do not pass through it.
+ * Its size is found by window_size.ts; while pods are out of service, another size serves, which
+ * grows only where that carries nearly as much more.
+ * Watches do not pass through it.
  */
 import type { Priority } from "./client_types.ts";
 import type { Clock } from "./clock.ts";
 import { KubeError } from "./errors.ts";
 import type { Metrics } from "./metrics_types.ts";
-import { limitOf, mostInFlight, stepWindowSize, type WindowSize, windowSizeAt } from "./window_size.ts";
+import {
+  type Aim,
+  aims,
+  limitOf,
+  mostInFlight,
+  type Sample,
+  stepWindowSize,
+  type WindowSize,
+  windowSizeAt,
+} from "./window_size.ts";
 
 export interface WindowOptions {
   clock: Clock;
@@ -37,6 +48,7 @@ export interface WindowSlot {
 }
 
 interface Waiter {
+  readonly priority: Priority;
   readonly grant: (slot: WindowSlot) => void;
   readonly fail: (reason: unknown) => void;
   readonly stopListening: () => void;
@@ -48,6 +60,11 @@ const order: readonly Priority[] = ["urgent", "high", "normal", "low"];
  * a pod out of service while others wait to be brought back. There are no more of those than were let in before.
  */
 const turnsBeforeYield = 16;
+
+/** Weight of the newest slot in the share of urgent ones. */
+const newest = 1 / 16;
+/** Of all slots: pods are being taken out of service and brought back. Renewals of leases are far fewer. */
+const urgentShareOfRollouts = 0.1;
 
 export function createWindow(options: WindowOptions): Window {
   return new InFlightWindow(options);
@@ -64,7 +81,8 @@ class InFlightWindow implements Window {
     normal: new FlowLine(),
     low: new FlowLine(),
   };
-  #size: WindowSize;
+  readonly #sizes: Record<Aim, WindowSize>;
+  #urgentShare = 0;
   #inFlight = 0;
   #turns = 0;
   #pausedUntil = 0;
@@ -75,11 +93,19 @@ class InFlightWindow implements Window {
     this.#metrics = options.metrics;
     this.#min = options.min ?? 4;
     this.#max = options.max ?? mostInFlight;
-    this.#size = windowSizeAt(options.start ?? 8);
+    this.#sizes = {
+      throughput: windowSizeAt("throughput", options.start ?? 8),
+      latency: windowSizeAt("latency", options.start ?? 6),
+    };
   }
 
   get limit(): number {
-    return Math.min(this.#max, Math.max(this.#min, limitOf(this.#size)));
+    return Math.min(this.#max, Math.max(this.#min, limitOf(this.#sizes[this.#aim])));
+  }
+
+  /** What is in flight beyond what the server works on waits there, and an urgent write behind it: no priority helps it. */
+  get #aim(): Aim {
+    return this.#urgentShare > urgentShareOfRollouts ? "latency" : "throughput";
   }
 
   get inFlight(): number {
@@ -94,7 +120,7 @@ class InFlightWindow implements Window {
     if (this.#closed) return Promise.reject(new KubeError("Aborted", "the client is closed"));
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#inFlight < this.limit && this.waiting === 0 && !this.#paused())
-      return Promise.resolve(this.#slot());
+      return Promise.resolve(this.#slot(priority));
     return new Promise((resolve, reject) => {
       const line = this.#lines[priority];
       const onAbort = (): void => {
@@ -102,7 +128,7 @@ class InFlightWindow implements Window {
         reject(signal?.reason);
       };
       const stopListening = (): void => signal?.removeEventListener("abort", onAbort);
-      const waiter: Waiter = { grant: resolve, fail: reject, stopListening };
+      const waiter: Waiter = { priority, grant: resolve, fail: reject, stopListening };
       signal?.addEventListener("abort", onAbort, { once: true });
       line.push(flow, waiter);
       this.#report();
@@ -130,8 +156,9 @@ class InFlightWindow implements Window {
     return this.#clock.monotonic() < this.#pausedUntil;
   }
 
-  #slot(): WindowSlot {
+  #slot(priority: Priority): WindowSlot {
     this.#inFlight++;
+    this.#urgentShare += ((priority === "urgent" ? 1 : 0) - this.#urgentShare) * newest;
     const since = this.#clock.monotonic();
     let released = false;
     return {
@@ -140,10 +167,10 @@ class InFlightWindow implements Window {
         released = true;
         const full = this.#inFlight >= this.limit;
         this.#inFlight--;
-        if (outcome === "refused") this.#size = stepWindowSize(this.#size, { type: "refused" });
+        if (outcome === "refused") for (const aim of aims) this.#step(aim, { type: "refused" });
         if (outcome === "answered") {
           const latencyMs = this.#clock.monotonic() - since;
-          this.#size = stepWindowSize(this.#size, { type: "answer", latencyMs, full });
+          this.#step(this.#aim, { type: "answer", latencyMs, full });
         }
         this.#fill();
         this.#report();
@@ -151,12 +178,16 @@ class InFlightWindow implements Window {
     };
   }
 
+  #step(aim: Aim, sample: Sample): void {
+    this.#sizes[aim] = stepWindowSize(this.#sizes[aim], sample);
+  }
+
   #fill(): void {
     while (this.#inFlight < this.limit && !this.#paused()) {
       const waiter = this.#next();
       if (!waiter) return;
       waiter.stopListening();
-      waiter.grant(this.#slot());
+      waiter.grant(this.#slot(waiter.priority));
     }
   }
 

@@ -5,6 +5,8 @@ import type { Priority } from "./client_types.ts";
 import { seededRandom } from "./core/random.ts";
 import { createWindow, type WindowSlot } from "./window.ts";
 import {
+  type Aim,
+  aims,
   ladder,
   limitOf,
   type Sample,
@@ -39,20 +41,24 @@ function sizesDuring(state: WindowSize, answers: number, latency: (size: number)
   return sizes;
 }
 
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 t.test("it starts at 8 and grows to what the server works on at a time, not far beyond", async (t) => {
-  for (const capacity of [6, 16, 40]) {
-    const settled = run(windowSizeAt(8), 10_000, (size) => serverLatency(size, capacity, 10));
-    const sizes = sizesDuring(settled, 5_000, (size) => serverLatency(size, capacity, 10));
-    const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
-    t.ok(
-      mean >= capacity * 0.7 && mean <= capacity * 1.4,
-      `capacity ${capacity}: ${mean.toFixed(1)} in flight`,
-    );
+  for (const aim of aims) {
+    for (const capacity of [6, 16, 40]) {
+      const settled = run(windowSizeAt(aim, 8), 10_000, (size) => serverLatency(size, capacity, 10));
+      const mean = meanOf(sizesDuring(settled, 5_000, (size) => serverLatency(size, capacity, 10)));
+      const text = `${aim}, capacity ${capacity}: ${mean.toFixed(1)} in flight`;
+      t.ok(mean >= capacity * 0.7 && mean <= capacity * 1.4, text);
+    }
+    t.equal(limitOf(windowSizeAt(aim, 8)), 8);
   }
-  t.equal(limitOf(windowSizeAt(8)), 8);
 });
 
-t.test("it finds the knee of a measured server: 282/s at 1, 400 at 8, 533 at 16, 506 at 64", async (t) => {
+/** Of a measured server: 282/s at 1, 400 at 8, 533 at 16, 506 at 64. Each answer 0.6 to 1.4 of that. */
+function kneeLatency(): (size: number) => number {
   const points: [number, number][] = [
     [1, 282],
     [8, 400],
@@ -67,14 +73,25 @@ t.test("it finds the knee of a measured server: 282/s at 1, 400 at 8, 533 at 16,
     return x1 === x0 ? y1 : y0 + ((y1 - y0) * (size - x0)) / (x1 - x0);
   };
   const random = seededRandom(seed);
-  const noisy = (size: number): number => (size / rate(size)) * 1000 * (0.6 + 0.8 * random());
-  const sizes = sizesDuring(run(windowSizeAt(8), 4_000, noisy), 8_000, noisy);
-  const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
-  t.ok(mean > 11 && mean < 25, `mean ${mean.toFixed(1)}`);
-});
+  return (size) => (size / rate(size)) * 1000 * (0.6 + 0.8 * random());
+}
+
+t.test(
+  "for throughput it finds the knee of a measured server, for latency it stays where the server is busy",
+  async (t) => {
+    const mean = (aim: Aim): number => {
+      const latency = kneeLatency();
+      return meanOf(sizesDuring(run(windowSizeAt(aim, 8), 4_000, latency), 8_000, latency));
+    };
+    const wide = mean("throughput");
+    t.ok(wide > 11 && wide < 25, `for throughput ${wide.toFixed(1)}`);
+    const narrow = mean("latency");
+    t.ok(narrow < 5, `for latency ${narrow.toFixed(1)}`);
+  },
+);
 
 t.test("when the server slows down it shrinks, when it recovers it grows again", async (t) => {
-  const fast = run(windowSizeAt(8), 10_000, (size) => serverLatency(size, 32, 10));
+  const fast = run(windowSizeAt("throughput", 8), 10_000, (size) => serverLatency(size, 32, 10));
   t.ok(limitOf(fast) >= 24, `fast: ${limitOf(fast)}`);
   const slow = run(fast, 20_000, (size) => serverLatency(size, 6, 10));
   t.ok(limitOf(slow) <= 10, `slow: ${limitOf(slow)}`);
@@ -83,14 +100,14 @@ t.test("when the server slows down it shrinks, when it recovers it grows again",
 });
 
 t.test("a window that is not used up does not move", async (t) => {
-  let state = windowSizeAt(8);
+  let state = windowSizeAt("throughput", 8);
   for (let i = 0; i < 5_000; i++)
     state = stepWindowSize(state, { type: "answer", latencyMs: 1, full: i % 4 === 0 });
   t.equal(limitOf(state), 8);
 });
 
 t.test("a burst of refusals counts once, a later one again", async (t) => {
-  let state = windowSizeAt(32);
+  let state = windowSizeAt("throughput", 32);
   for (let i = 0; i < 32; i++) state = stepWindowSize(state, { type: "refused" });
   t.equal(limitOf(state), 16);
   state = stepWindowSize(state, { type: "refused" });
@@ -114,7 +131,7 @@ t.test("property: always on the ladder; a refusal never lets it grow, and halves
       fc.array(sample, { maxLength: 800 }),
       fc.integer({ min: 1, max: 100 }),
       (samples: Sample[], start) => {
-        let state = windowSizeAt(start);
+        let state = windowSizeAt("throughput", start);
         for (const each of samples) {
           const before = limitOf(state);
           const calm = state.calm > 0;
@@ -207,6 +224,70 @@ t.test("what takes pods out waits until all that brings pods back is in, a statu
   t.equal(rest.order.length, 61);
   t.ok(rest.order.lastIndexOf("urgent b") < rest.order.indexOf("high a"), "all of those first");
   t.ok(rest.order.indexOf("normal status") < 20, "not starved");
+});
+
+interface Rollout {
+  /** Milliseconds from the wish to bring a pod back until the answer. */
+  readonly urgentMs: readonly number[];
+  readonly inFlight: readonly number[];
+}
+
+/**
+ * All pods at once: a write takes each out of service, the next one brings it back, then its status is written. `answerAt` gives
+ * the time at which the server answers what arrives now.
+ */
+async function rollout(answerAt: (now: number) => number, pods: number): Promise<Rollout> {
+  const clock = testClock();
+  const window = createWindow({ clock });
+  const urgentMs: number[] = [];
+  const inFlight: number[] = [];
+  let underWay = pods;
+  const write = async (priority: Priority, flow: string): Promise<void> => {
+    const slot = await window.acquire(priority, flow);
+    inFlight.push(window.inFlight);
+    const now = clock.monotonic();
+    await new Promise<void>((resolve) => {
+      clock.after(answerAt(now) - now, resolve);
+    });
+    slot.release("answered");
+  };
+  const pod = async (): Promise<void> => {
+    await write("high", "workload");
+    const gated = clock.monotonic();
+    await write("urgent", "workload");
+    urgentMs.push(clock.monotonic() - gated);
+    await write("normal", "status");
+    underWay--;
+  };
+  for (let i = 0; i < pods; i++) void pod();
+  while (underWay > 0) await clock.advance((clock.nextAt ?? 0) - clock.monotonic());
+  return { urgentMs, inFlight };
+}
+
+t.test(
+  "in a rollout no more is in flight than keeps a busy server busy: urgent writes do not wait in it",
+  async (t) => {
+    const random = seededRandom(seed);
+    const serviceMs = 8;
+    let idleAt = 0;
+    const busy = (now: number): number => {
+      idleAt = Math.max(now, idleAt) + serviceMs * (0.5 + random());
+      return idleAt;
+    };
+    const { urgentMs, inFlight } = await rollout(busy, 300);
+    const settled = meanOf(inFlight.slice(200, 550));
+    t.ok(settled < 5, `${settled.toFixed(1)} in flight`);
+    const waited = meanOf(urgentMs.slice(50));
+    t.ok(waited < 7 * serviceMs, `${waited.toFixed(0)} ms`);
+    t.ok(idleAt < 1.1 * 900 * serviceMs, `the server was busy: ${idleAt.toFixed(0)} ms`);
+  },
+);
+
+t.test("in a rollout over a long way as much is in flight as there is room for", async (t) => {
+  const random = seededRandom(seed);
+  const { inFlight } = await rollout((now) => now + 150 + 100 * random(), 800);
+  const settled = meanOf(inFlight.slice(1_200, 1_500));
+  t.ok(settled > 24, `${settled.toFixed(1)} in flight`);
 });
 
 t.test("a pause lets nobody in until it is over, leaving twice counts once", async (t) => {

@@ -59,7 +59,7 @@ const specs: Readonly<Record<string, (side: Side) => object>> = {
     failurePolicy: { type: "FailFast" },
   }),
   AdvancedCronJob: () => ({
-    schedule: "0 * * * *",
+    schedule: "0 0 1 1 *",
     concurrencyPolicy: "Forbid",
     template: { jobTemplate: { spec: { template: running } } },
   }),

@@ -349,8 +349,10 @@ export class World {
 
   async #staysFor(ms: number, probe: () => Promise<void>): Promise<void> {
     const end = Date.now() + ms;
+    // Asking is a good part of what a real cluster has to do; what comes and goes within a second is for a trail to see.
+    const restMs = this.simulated ? 300 : 1_000;
     do {
-      await sleep(Math.min(300, Math.max(0, end - Date.now())));
+      await sleep(Math.min(restMs, Math.max(0, end - Date.now())));
       await probe();
     } while (Date.now() < end);
   }
