@@ -16,6 +16,7 @@ export function observeRollout<Set extends { readonly metadata: ObjectMeta }>(
   const owner = ownerKeyOf(set.metadata);
   return {
     set,
+    selector,
     revisions: revisionsOf(set.metadata, selector, reader),
     revisionData: (name) => reader.revisions.get(keyOf({ ...objectRef(set), name }))?.data,
     failures: writes.failures(owner),

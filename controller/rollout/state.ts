@@ -1,6 +1,6 @@
 /** What plans of all rollouts get, and what they work out before they decide anything. Nothing here changes during a pass. */
 import { type NodeImage, type PodTemplate, revisedPodTemplate } from "../../crds/index.ts";
-import type { ObjectMeta } from "../../kube/core/index.ts";
+import type { ObjectMeta, Selector } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 import type { Explaining } from "./decisions.ts";
 import type { ObservedPullJob } from "./images/image_wait.ts";
@@ -37,6 +37,8 @@ export interface PlanState<Observed, Options, Strategy, Pods> extends Explaining
 /** What is observed of a workload that has revisions of a pod template. */
 export interface ObservedRollout<Set> {
   readonly set: Set;
+  /** Of the set: which pods and revisions without a controller are its own. */
+  readonly selector: Selector;
   /** Revisions that this set controls, and those without a controller that its selector matches, sorted by number. */
   readonly revisions: readonly ControllerRevision[];
   /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
@@ -65,7 +67,11 @@ interface Workload {
 
 /** Finds the revisions of a workload whose revision data is its pod template. */
 export function rolloutRevisions(
-  { set, revisions, revisionData: taken }: Omit<ObservedRollout<Workload>, "failures" | "pullJobs">,
+  {
+    set,
+    revisions,
+    revisionData: taken,
+  }: Omit<ObservedRollout<Workload>, "selector" | "failures" | "pullJobs">,
   memory: PlanMemory,
 ): RolloutRevisions {
   const { namespace = "", name = "", uid = "" } = set.metadata;

@@ -1,10 +1,12 @@
 /** The model cluster with one CloneSet. */
+
 import { CloneIndex } from "../../controller/kinds/clone_set/classify.ts";
 import type { CloneSetObserved } from "../../controller/kinds/clone_set/state.ts";
 import type { CloneSetOptions } from "../../controller/kinds/clone_set/strategy.ts";
 import { isAvailable } from "../../controller/rollout/pods/pod_state.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { CloneSet } from "../../crds/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
 import { ClusterModel } from "./cluster_model.ts";
 
 export { Refused } from "./cluster_model.ts";
@@ -31,6 +33,7 @@ export class Model extends ClusterModel<CloneSet> {
   observed(pods = this.index()): CloneSetObserved {
     return {
       set: this.set,
+      selector: compileSelector(this.set.spec.selector),
       pods,
       claims: [...this.claims.values()],
       revisions: this.sortedRevisions(),

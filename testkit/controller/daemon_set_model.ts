@@ -41,6 +41,7 @@ export class Model extends ClusterModel<DaemonSet> {
   observed(pods = this.index()): DaemonSetObserved {
     return {
       set: this.set,
+      selector: compileSelector(this.set.spec.selector),
       pods,
       isTaken: (name) => this.pods.has(name) || this.writes.pods.has(`${CREATING}${name}`),
       revisions: this.sortedRevisions(),

@@ -5,6 +5,7 @@ import type { StatefulSetObserved } from "../../controller/kinds/stateful_set/st
 import type { StatefulSetOptions } from "../../controller/kinds/stateful_set/strategy.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { StatefulSet } from "../../crds/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { ClusterModel } from "./cluster_model.ts";
 
@@ -32,6 +33,7 @@ export class Model extends ClusterModel<StatefulSet> {
   observed(pods = this.index()): StatefulSetObserved {
     return {
       set: this.set,
+      selector: compileSelector(this.set.spec.selector),
       pods,
       podNamed: (pod) => this.pods.get(pod),
       claimNamed: (claim) => this.claims.get(claim),

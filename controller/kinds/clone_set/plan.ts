@@ -37,6 +37,7 @@ export function planCloneSet(state: CloneSetState): Plan<CloneSetStatus> {
   requeueForAvailability(state, decisions);
   const status = statusOf({
     set,
+    selector: observed.selector,
     counts: storedCounts(state.pods),
     strategy: state.strategy,
     updateRevision: state.update.name,

@@ -1,6 +1,6 @@
 /** What a plan of a CloneSet gets, and what it works out before it decides. Spec: cloneset 4.1, rules 5 to 7. */
 import type { CloneSet } from "../../../crds/index.ts";
-import { compileSelector, type Labels } from "../../../kube/core/index.ts";
+import type { Labels } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
@@ -40,15 +40,14 @@ export function cloneSetState({
   explains = true,
   memory = new PlanMemory(),
 }: PlanInput<CloneSetObserved, CloneSetOptions>): CloneSetState {
-  const { selector } = observed.set.spec;
   const revisions = rolloutRevisions(observed, memory);
   const { update, current } = revisions;
   const strategy = cloneSetStrategyOf(observed.set, options);
   const pods = observed.pods.refresh({
     updateRevision: update.name,
     strategy,
-    selector: compileSelector(selector),
-    selectorText: JSON.stringify(selector),
+    selector: observed.selector,
+    selectorText: JSON.stringify(observed.set.spec.selector),
     options,
     now,
     refreshed: memory.refreshed,

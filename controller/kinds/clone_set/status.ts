@@ -1,6 +1,6 @@
 /** Status and conditions of a CloneSet. Spec: cloneset 3, 4.10; rules 10, 23. */
 import type { CloneSet, CloneSetStatus } from "../../../crds/index.ts";
-import { formatSelector } from "../../../kube/core/index.ts";
+import { type Selector, selectorText } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { StoredCount } from "./classify.ts";
 import type { CloneSetStrategy } from "./strategy.ts";
@@ -10,6 +10,7 @@ const NO_DEADLINE = 2147483647;
 
 interface StatusInput {
   set: CloneSet;
+  selector: Selector;
   counts: Record<StoredCount, number>;
   strategy: CloneSetStrategy;
   updateRevision: string;
@@ -32,7 +33,7 @@ export function statusOf(input: StatusInput): CloneSetStatus {
     updateRevision,
     currentRevision: complete ? updateRevision : input.currentRevision,
     collisionCount: input.collisionCount,
-    labelSelector: formatSelector(set.spec.selector),
+    labelSelector: selectorText(input.selector),
   };
   const conditions = conditionsOf(input, status, now);
   return conditions.length > 0 ? { ...status, conditions } : status;

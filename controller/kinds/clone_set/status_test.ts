@@ -1,5 +1,6 @@
 import t from "tap";
 import type { CloneSet } from "../../../crds/index.ts";
+import { compileSelector } from "../../../kube/core/index.ts";
 import { cloneSet, defaultOptions } from "../../../testkit/controller/clone_set_model.ts";
 import type { StoredCount } from "./classify.ts";
 import { statusOf, untilDeadline } from "./status.ts";
@@ -32,6 +33,7 @@ class Rollout {
   at(second: number, updated: number, revision = "web-1"): string | undefined {
     const status = statusOf({
       set: this.#set,
+      selector: compileSelector(this.#set.spec.selector),
       counts: countsOf(updated, this.#set.spec.replicas ?? 0),
       strategy: cloneSetStrategyOf(this.#set, defaultOptions),
       updateRevision: revision,

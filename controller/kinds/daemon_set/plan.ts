@@ -4,7 +4,7 @@
  */
 
 import type { DaemonSet, DaemonSetStatus } from "../../../crds/index.ts";
-import { compileSelector, counted } from "../../../kube/core/index.ts";
+import { counted } from "../../../kube/core/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import { readySince } from "../../rollout/pods/pod_state.ts";
@@ -33,7 +33,7 @@ export function planDaemonSet(state: DaemonSetState): DaemonSetPlan {
   const decisions = new DaemonSetDecisions(inFlight, strategy.burst);
   // The set goes with its pods (rule 17).
   if (set.metadata.deletionTimestamp !== undefined) return decisions.plan(storedStatus(set), state);
-  if (compileSelector(set.spec.selector).empty) {
+  if (state.observed.selector.empty) {
     decisions.take(selectingAll);
     return decisions.plan(storedStatus(set), state);
   }

@@ -1,6 +1,6 @@
 /** What a plan of a StatefulSet gets, and what it works out before it decides. Spec: statefulset 4.1, 4.2. */
 import type { StatefulSet } from "../../../crds/index.ts";
-import { compileSelector, type Selector } from "../../../kube/core/index.ts";
+import type { Selector } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import {
@@ -52,7 +52,7 @@ export function statefulSetState({
     now,
     random,
     explains,
-    selector: compileSelector(observed.set.spec.selector),
+    selector: observed.selector,
     refreshed: memory.refreshed,
   };
   const pods = observed.pods.refresh(context);

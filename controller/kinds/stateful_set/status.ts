@@ -1,6 +1,6 @@
 /** Status and conditions of a StatefulSet. Spec: statefulset 3, 4.13 rules 45, 46. */
 import type { StatefulSet, StatefulSetStatus } from "../../../crds/index.ts";
-import { formatSelector } from "../../../kube/core/index.ts";
+import { selectorText } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { SetView } from "./slots.ts";
 import type { StatefulSetState } from "./state.ts";
@@ -35,7 +35,7 @@ export function statusOf(state: StatefulSetState, failures: Failures): StatefulS
     currentRevision: complete ? update.name : current.name,
     updateRevision: update.name,
     collisionCount,
-    labelSelector: formatSelector(set.spec.selector),
+    labelSelector: selectorText(observed.selector),
     ...(conditions.length > 0 ? { conditions } : {}),
     ...(volumeClaims.length > 0 ? { volumeClaims } : {}),
   };
