@@ -43,7 +43,8 @@ t.test("each client watches the pods of the run and reads each that changed", as
   await create("other", { [BENCH_LABEL]: "run-2" });
   await create("own", { [BENCH_LABEL]: run });
   while (reads.length < 2) await clock.sleep(20);
-  t.same(reads, ["own", "own"], "the pod of another run is read by nobody");
+  // Each client reads it once for each change, of which there may be more than its creation.
+  t.same(new Set(reads), new Set(["own"]), "the pod of another run is read by nobody");
   await watchers.stop();
   while (watching() > 0) await clock.sleep(20);
 });

@@ -1,4 +1,4 @@
-import { type FlagTable, textFlag } from "../arguments.ts";
+import { type FlagTable, switchFlag, textFlag } from "../arguments.ts";
 import type { Command } from "../command.ts";
 
 const planFlags: FlagTable = {
@@ -8,12 +8,24 @@ const planFlags: FlagTable = {
 export const why: Command = {
   name: "why",
   summary: "Say why a rollout does not go on, and what would end each reason.",
-  usage: "TYPE/NAME",
+  usage: "[TYPE/NAME | TYPE]",
   details: `Runs the controller's own plan on what the cluster holds now; nothing is changed.
+Without a name: a line for each object that does not get on, of a type or of all, with its first reason and the next command.
 For kinds without a rollout it answers their own question: which nodes lack an image, which containers are not
 recreated yet, what probes said, which pods a budget protects and how many may go.`,
-  examples: ["refit why clone/sample", "refit why imagepulljob/warm", "refit why pub/web"],
-  flags: planFlags,
+  examples: [
+    "refit why clone/sample",
+    "refit why pub/web",
+    "refit why -A",
+    "refit why clone -n shop -l app=web",
+  ],
+  flags: {
+    "all-namespaces": switchFlag("Objects of all namespaces, where none is named.", { short: "A" }),
+    selector: textFlag("LABELS", "Only objects with these labels, where none is named.", { short: "l" }),
+    output: textFlag("json|yaml", "Form of the output, for scripts.", { short: "o" }),
+    ...planFlags,
+  },
+  appendix: async () => (await import("./answer.ts")).exitCodesHelp,
   run: async (call) => (await import("./run.ts")).runWhy(call),
 };
 

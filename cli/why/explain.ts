@@ -11,7 +11,7 @@ import { type Cause, isStuck, ranked } from "./causes/cause.ts";
 import { causesOf } from "./causes/causes_of.ts";
 import { gatherFacts } from "./causes/gather.ts";
 import { podSourceOf } from "./causes/pod_sources.ts";
-import { Reader } from "./causes/reader.ts";
+import { missingRight, Reader, type Unread } from "./causes/reader.ts";
 import { shownText } from "./causes/shown_text.ts";
 import { failureOf } from "./causes/subject_reasons.ts";
 import { describeCause } from "./describe.ts";
@@ -19,6 +19,7 @@ import type { Forecast, ForecastRequest } from "./forecast.ts";
 import { planCauses, resumeCommand } from "./plan_causes.ts";
 import { plannerOf } from "./planners.ts";
 import { statusSourceOf } from "./status/status_sources.ts";
+import { WorkloadLists } from "./workload_lists.ts";
 
 export interface Explanation {
   /** Undefined for a kind whose plans are not made here. */
@@ -27,12 +28,18 @@ export interface Explanation {
   readonly causes: readonly Cause[];
   /** Nothing goes on without somebody's help. */
   readonly isStuck: boolean;
+  /** The controller's plan has nothing to do now. */
+  readonly isIdle: boolean;
   /** How far it is. */
   readonly message: string;
   /** It has ended, or never does: its causes are problems that it reports, not what it waits for. */
   readonly isReport: boolean;
-  /** What could not be read, in words. */
-  readonly unread: readonly string[];
+  /** Its status says that the rollout is done, or that the job has ended. */
+  readonly isDone: boolean;
+  /** What could not be read, and without which nothing can be told. */
+  readonly missing: readonly Unread[];
+  /** What else could not be read. */
+  readonly unread: readonly Unread[];
 }
 
 export interface ExplainRequest extends Omit<ForecastRequest, "subject"> {
@@ -49,7 +56,7 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   const { access, target, stored, host } = request;
   const workload = workloadNamed(target.type);
   const reader = new Reader(access);
-  const [{ forecast, refusal }, facts, progress] = await Promise.all([
+  const [{ forecast, refusals = [] }, facts, progress] = await Promise.all([
     forecastOf(request),
     gatherFacts(reader, target, stored, host.clock.now()),
     workload && progressOf(workload, access, stored),
@@ -70,7 +77,8 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   ]);
   const { podCount = 0, pods = [] } = facts ?? {};
   const hasFailed = facts !== undefined && failureOf(facts.subject) !== undefined;
-  const { unread } = reader;
+  const unread = [...reader.unread, ...refusals];
+  const missing = unread.filter((each) => isNeeded(each, stored.metadata.namespace));
   const isIdle = forecast === undefined || (forecast.actions.length === 0 && !forecast.steps?.length);
   return {
     forecast,
@@ -82,9 +90,26 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
       forecast?.summary ??
       `${counted(podCount, "pod")}, ${pods.length} not available`,
     isReport: source?.isLasting === true || findings?.isDone === true || hasFailed,
-    unread: refusal === undefined ? unread : [...unread, refusal],
+    isDone,
+    isIdle,
+    missing,
+    unread: unread.filter((each) => !missing.includes(each)),
   };
 }
+
+/** Pods, what events say of them, and what the plan needs. */
+function isNeeded({ what, rule, why }: Unread, namespace: string | undefined): boolean {
+  if (what === planNeeds) return true;
+  if (why === "too many" || (rule !== undefined && rule.namespace !== namespace)) return false;
+  return what === "pods" || what === "events";
+}
+
+function refusedPlan(words: string): Unread {
+  const rule = missingRight(words);
+  return { what: planNeeds, why: shownText(words), ...(rule ? { rule } : {}) };
+}
+
+const planNeeds = "what the controller's plan needs";
 
 /** Who may not read all that a plan needs is told what pods and events say. */
 async function forecastOf({
@@ -93,14 +118,16 @@ async function forecastOf({
   stored,
   gates,
   host,
-}: ExplainRequest): Promise<{ forecast?: Forecast; refusal?: string }> {
+  lists = new WorkloadLists(access),
+}: ExplainRequest): Promise<{ forecast?: Forecast; refusals?: Unread[] }> {
   const planner = plannerOf(target.type);
   if (planner === undefined) return {};
   try {
-    return { forecast: await planner.forecast({ access, subject: { stored }, gates, host }) };
+    return { forecast: await planner.forecast({ access, subject: { stored }, gates, host, lists }) };
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;
-    return { refusal: `what the controller's plan needs (${shownText(error.message)})` };
+    const words = new Set([error.message, ...(await lists.refusals())]);
+    return { refusals: [...words].map(refusedPlan) };
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Action, FeatureGates, Waiting } from "../../controller/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import type { AnyObject } from "../fields.ts";
+import type { WorkloadLists } from "./workload_lists.ts";
 
 export interface Forecast {
   /** `3 of 5 pods, 1 at revision web-abc, 2 available`. */
@@ -28,6 +29,8 @@ export interface ForecastRequest {
   /** Those that the controller runs with. */
   readonly gates: FeatureGates;
   readonly host: Pick<Host, "clock" | "random">;
+  /** Of several objects: what their plans read alike is read once. */
+  readonly lists?: WorkloadLists;
 }
 
 /** A kind whose plans can be made here. */

@@ -12,19 +12,12 @@ import {
   type ServerFeatures,
 } from "../../controller/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
-import {
-  type ControllerRevision,
-  controllerRevisionResource,
-  listAll,
-  nodeResource,
-  persistentVolumeClaimResource,
-  podResource,
-  type Random,
-} from "../../kube/index.ts";
+import type { ControllerRevision, Random } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { isAnyObject, numberAt, textsAt } from "../fields.ts";
 import type { ForecastRequest } from "./forecast.ts";
-import { nodeImagesFor, pullJobsIn } from "./pull_jobs.ts";
+import { nodeImagesFor } from "./pull_jobs.ts";
+import { WorkloadLists } from "./workload_lists.ts";
 
 /** The functions by which a kind's controller plans. */
 interface WorkloadPlanning<Workload, Options, Observed, Status> {
@@ -37,12 +30,12 @@ interface WorkloadPlanning<Workload, Options, Observed, Status> {
 
 /** `podCount`: of the pods that the workload controls. */
 export async function planWorkload<Workload extends { metadata: ObjectMeta }, Options, Observed, Status>(
-  { access, gates, host: { clock, random } }: ForecastRequest,
+  { access, gates, host: { clock, random }, lists = new WorkloadLists(access) }: ForecastRequest,
   workload: Workload,
   kind: WorkloadPlanning<Workload, Options, Observed, Status>,
 ): Promise<{ plan: Plan<Status>; podCount: number }> {
   const { metadata } = workload;
-  const { cluster, server } = await listWorkload(access, metadata, gates[kind.preDownloadGate]);
+  const { cluster, server } = await listWorkload(access, lists, metadata, gates[kind.preDownloadGate]);
   const options = kind.options(controllerOptions({ gates }), server);
   const now = clock.now();
   const plan = planPastRevision(cluster, metadata, now, () =>
@@ -53,17 +46,17 @@ export async function planWorkload<Workload extends { metadata: ObjectMeta }, Op
 
 async function listWorkload(
   access: ClusterAccess,
+  read: WorkloadLists,
   metadata: ObjectMeta,
   preDownload: boolean,
 ): Promise<{ cluster: ListedCluster; server: ServerFeatures }> {
-  const { client } = access;
   const { namespace = "" } = metadata;
   const [pods, claims, revisions, nodes, pullJobs] = await Promise.all([
-    listAll(client, podResource, { namespace }),
-    listAll(client, persistentVolumeClaimResource, { namespace }),
-    listAll(client, controllerRevisionResource, { namespace }),
-    listAll(client, nodeResource),
-    preDownload ? pullJobsIn(access, namespace) : undefined,
+    read.pods(namespace),
+    read.claims(namespace),
+    read.revisions(namespace),
+    read.nodes(),
+    preDownload ? read.pullJobs(namespace) : undefined,
   ]);
   const lists = { pods, claims, revisions, nodes, pullJobs: pullJobs ?? [] };
   const nodeImages = await nodeImagesFor(access, listedCluster(lists).pullJobs(ownerKeyOf(metadata)));

@@ -1,6 +1,6 @@
 import { dryRunKinds, type FeatureGates, type Waiting } from "../../controller/index.ts";
 import { kinds, unknownFields } from "../../crds/index.ts";
-import { counted, keyOf } from "../../kube/core/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import { ignoreNotFound } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
@@ -9,38 +9,59 @@ import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { nearest } from "../suggest.ts";
-import { oneTarget, readTarget } from "../target.ts";
+import { oneTarget, readTarget, type Target } from "../target.ts";
+import {
+  answerFormat,
+  answerOf,
+  cannotTell,
+  exitCodes,
+  nextLines,
+  printObject,
+  rolesFor,
+  stateOf,
+} from "./answer.ts";
 import type { Cause } from "./causes/cause.ts";
-import { describeAction, describeEnd, describeWaiting, type PodName } from "./describe.ts";
+import { describeEnd, describeWaiting } from "./describe.ts";
 import { dryRunPlanner } from "./dry_run.ts";
-import { explain, isExplained } from "./explain.ts";
+import { type Explanation, explain, isExplained } from "./explain.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
 import { plannerOf } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
+  const format = answerFormat(call);
+  if (isAboutMany(call)) return (await import("./overview.ts")).runOverview(call, gatesOf(call), format);
   const target = await oneTarget(call);
   if (!isExplained(target.type)) throw notSupported("why", target.type);
   const access = await call.cluster();
   const stored = await readTarget(access, target);
-  const { host } = call;
-  const { forecast, causes, message, isReport, unread } = await explain({
-    access,
-    target,
-    stored,
-    gates: gatesOf(call),
-    host,
-  });
-  call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
+  const explanation = await explain({ access, target, stored, gates: gatesOf(call), host: call.host });
+  const next = nextLines(explanation.forecast, target.type);
+  if (format !== undefined) printObject(call, answerOf(target, explanation, next), format);
+  else printAnswer(call, target, explanation, next);
+  return exitCodes[stateOf(explanation)];
+}
+
+/** No object is named, or one word that is a type. */
+const isAboutMany = ({ words: [word, ...names] }: Call): boolean =>
+  names.length === 0 && word?.includes("/") !== true;
+
+function printAnswer(call: Call, { type, ref }: Target, explanation: Explanation, next: string[]): void {
+  const { forecast, causes, message, isReport, missing, unread } = explanation;
+  call.print(`${call.paint("bold", objectName(type, ref.name))}: ${message}`);
+  if (missing.length > 0) {
+    call.print(`Cannot tell all that holds it back: ${cannotTell(missing)}.`);
+    for (const command of rolesFor(missing)) call.print(`  ask for: ${call.paint("cyan", command)}`);
+  }
   printWaiting(call, causes, isReport ? "reports" : "waits for");
-  const next = forecast === undefined ? [] : nextLines(forecast, target.type);
   if (causes.some(({ stopsController }) => stopsController)) printLines(call, "Once that is over:", next);
   else if (causes.length > 0) printLines(call, "Meanwhile:", next);
+  else if (missing.length > 0) printLines(call, "The controller acts next:", next);
   else if (isReport) call.print("It reports no problem.");
   else if (next.length === 0) call.print("Nothing holds it back.");
   else printLines(call, "Nothing holds it back; the controller acts next:", next);
   if (forecast !== undefined) printNotices(call, forecast);
-  if (unread.length > 0) call.print(`Note: not read: ${unread.join(", ")}.`);
-  return 0;
+  if (unread.length > 0)
+    call.print(`Note: not read: ${unread.map(({ what, why }) => `${what} (${why})`).join(", ")}.`);
 }
 
 export async function runPlan(call: Call): Promise<number> {
@@ -139,12 +160,6 @@ async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Pro
 
 function printNotices(call: Call, { notices = [] }: Forecast): void {
   for (const notice of notices) call.print(`Note: ${notice}.`);
-}
-
-function nextLines({ actions, steps = [] }: Forecast, { namespaced }: ResourceType): string[] {
-  const nameOf: PodName = namespaced ? ({ name }) => name : keyOf;
-  const lines = actions.map((action) => describeAction(action, nameOf));
-  return [...steps, ...lines.filter((line) => line !== undefined)];
 }
 
 const gatesOf = ({ flags }: Call): FeatureGates => featureGates(flags.text("feature-gates") ?? "");

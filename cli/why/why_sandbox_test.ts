@@ -9,6 +9,7 @@ import { startHook } from "../../testkit/api_contract/admission_cases.ts";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
 import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { at } from "../fields.ts";
+import { exitCodes, type State } from "./answer.ts";
 
 const { sandbox, api, refit, stopController } = await startControlledSandbox(t, {
   seed: 5,
@@ -273,6 +274,11 @@ const cases: Readonly<
       await hooked("strict", { url: hook.url, caBundle: hook.caBundle });
     },
     says: /\n {2}WebhookDenied +the server refuses: .*denied the request: no pods on Sundays/,
+  },
+  PodUnavailableBudget: {
+    words: "clone/budgeted",
+    made: () => budgeted("budgeted"),
+    says: /\n {2}PodUnavailableBudget +budget budgeted lets no pod go: 1 of 1 available, 1 must stay\n.*\n +next: refit why pub\/budgeted -n default\n/,
   },
   ServiceAccountMissing: {
     words: "clone/nobody",
@@ -713,10 +719,59 @@ async function recreate(app: string): Promise<void> {
   });
 }
 
+/** A set whose pod is to be replaced, under a budget that lets none go. */
+async function budgeted(app: string): Promise<void> {
+  await api.post("/apis/policy.kruise.io/v1alpha1/namespaces/default/podunavailablebudgets", {
+    apiVersion: "policy.kruise.io/v1alpha1",
+    kind: "PodUnavailableBudget",
+    metadata: { name: app },
+    spec: { selector: { matchLabels: { app } }, maxUnavailable: 0 },
+  });
+  const updateStrategy = {
+    type: "RollingUpdate",
+    rollingUpdate: { podUpdatePolicy: "ReCreate", maxUnavailable: 1 },
+  };
+  await cloneSet(app, {}, { updateStrategy });
+  await podOf(app, isRunning);
+  await refit(`set image clone/${app} web=web:2`);
+}
+
 t.test("each reason is named", { timeout: 120_000 }, async (t) => {
   for (const { made } of Object.values(cases)) await made();
   for (const [name, { words, says }] of Object.entries(cases))
     await t.test(name, (t) => explains(t, words, says));
+});
+
+t.test("what is stuck is told in one table, and by its exit code", { timeout: 60_000 }, async (t) => {
+  const { code, stdout } = await refit("why -A");
+  t.equal(code, 3);
+  for (const row of [
+    /^default +clone\/budgeted +stuck +\S+ +PodUnavailableBudget +refit why pub\/budgeted -n default$/m,
+    /^default +clone\/paused +stuck +\S+ +Paused +refit rollout resume /m,
+    /^default +clone\/neverpull +stuck +\S+ +ErrImageNeverPull +kubectl /m,
+  ])
+    t.match(stdout, row);
+  t.notMatch(stdout, /clone\/still/, "a pause that holds nothing back");
+  const items = JSON.parse((await refit("why clone -o json")).stdout).items;
+  for (const { object, state } of items) {
+    const alone = await refit(`why clone/${object.name} -o json`);
+    t.equal(JSON.parse(alone.stdout).state, state, `${object.name}, asked alone`);
+    t.equal(alone.code, exitCodes[state as State]);
+  }
+  t.match(await refit("why clone/paused"), { code: 3 });
+});
+
+t.test("a deletion that a budget refused is told of the pod", { timeout: 60_000 }, async (t) => {
+  const pod = await podOf("budgeted");
+  t.match(
+    await api.delete(`/api/v1/namespaces/default/pods/${pod}`).catch(String),
+    /pub unavailable allowed is negative/,
+  );
+  await explains(
+    t,
+    `pod/${pod}`,
+    /PodUnavailableBudget +budget budgeted lets no pod go: .* \(budgeted-\w+\)/,
+  );
 });
 
 t.test(

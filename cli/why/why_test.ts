@@ -7,6 +7,9 @@ import { golden } from "../../testkit/cli/golden.ts";
 import { cloneSet, controllerRevision, podTemplate } from "../../testkit/cli/workload_builder.ts";
 import type { FakeServer } from "../../testkit/kube/fake_server.ts";
 import { type AnyObject, fieldsAt, toAnyObject } from "../fields.ts";
+import { exitCodeOf, exitCodes, type State, stateOf } from "./answer.ts";
+import type { Cause } from "./causes/cause.ts";
+import type { Explanation } from "./explain.ts";
 
 const clones = "clonesets.apps.kruise.io";
 
@@ -114,21 +117,142 @@ t.test("why names a pause, and plan agrees", async (t) => {
   t.match((await run("plan clone/sample", { client })).stdout, /Paused/);
 });
 
-t.test("who may not read everything is told what is known, and what is not", async (t) => {
-  const { client } = cluster({}, ["a"]);
+/** A client whose user may not list these. */
+function limited(client: Client, ...refused: readonly string[]): Client {
   const list: Client["list"] = async (resource, options) => {
-    if (["nodes", "events", "leases"].includes(resource.plural))
-      throw new KubeError("Forbidden", `${resource.plural} is forbidden`, { status: 403 });
-    return client.list(resource, options);
+    const { group, plural } = resource;
+    if (!refused.includes(plural)) return client.list(resource, options);
+    const where =
+      options?.namespace === undefined ? "at the cluster scope" : `in the namespace "${options.namespace}"`;
+    const message = `${plural} is forbidden: User "dev" cannot list resource "${plural}" in API group "${group}" ${where}`;
+    throw new KubeError("Forbidden", message, { status: 403 });
   };
-  const limited = { ...client, list };
-  const { code, stdout } = await run("why clone/sample", { client: limited });
-  t.equal(code, 0);
+  return { ...client, list };
+}
+
+t.test("who may not read everything is told so first, what to ask for, and what is known", async (t) => {
+  const client = limited(cluster({}, ["a"]).client, "nodes", "events", "leases");
+  const { code, stdout } = await run("why clone/sample", { client });
+  t.equal(code, 1);
+  const [, second, role, clusterRole] = stdout.split("\n");
+  t.match(
+    second,
+    /^Cannot tell all .*: you may not list events in namespace default; list nodes in the whole cluster\.$/,
+  );
+  t.match(role, "  ask for: kubectl create role refit-viewer -n default --verb=list --resource=events");
+  t.match(clusterRole, "  ask for: kubectl create clusterrole refit-viewer --verb=list --resource=nodes");
   t.match(stdout, /\n {2}ReadinessProbe +1 pod: container nginx runs and is not ready \(sample-a\)/);
   t.match(
     stdout,
-    /Note: not read: .*events \(not allowed\).*, what the controller's plan needs \(nodes is forbidden\)/,
+    /Note: not read: leases\.coordination\.k8s\.io \(not allowed\)\./,
+    "what is not needed comes last",
   );
+});
+
+t.test("who may read nothing beside the object is never told that nothing holds it back", async (t) => {
+  const everything = ["pods", "events", "leases", "nodes", "controllerrevisions", "persistentvolumeclaims"];
+  const client = limited(cluster({}, ["a"]).client, ...everything, "containerrecreaterequests");
+  for (const words of ["why clone/sample", "why"]) {
+    const { code, stdout } = await run(words, { client });
+    t.equal(code, 1, words);
+    t.notMatch(stdout, /Nothing/, words);
+    t.match(stdout, /CannotTell|Cannot tell/, words);
+  }
+  const answer = JSON.parse((await run("why clone/sample -o json", { client })).stdout);
+  t.equal(answer.state, "unknown");
+  t.same(answer.unread.find(({ what }: { what: string }) => what === "pods").rule, {
+    verb: "list",
+    resource: "pods",
+    namespace: "default",
+  });
+});
+
+t.test("a script gets the same as an object, and a state as exit code", async (t) => {
+  const { code, stdout } = await run("why clone/sample -o json", { client: cluster({}, ["a"]).client });
+  t.equal(stdout, golden("why.json", stdout));
+  t.match([code, JSON.parse(stdout)], [0, { state: "progressing", reasons: [{ reason: "ReadinessProbe" }] }]);
+  t.match(
+    (await run("why clone/sample -o yaml", { client: cluster({}, ["a"]).client })).stdout,
+    /^state: progressing$/m,
+  );
+  t.match(await run("why clone/sample -o name", { client: cluster({}).client }), {
+    code: 1,
+    stderr: /invalid value "name" for --output: must be json or yaml/,
+  });
+});
+
+t.test("the state is the first of these that holds", async (t) => {
+  const nothing = {
+    forecast: undefined,
+    causes: [],
+    isStuck: false,
+    isIdle: true,
+    message: "",
+    isReport: false,
+    isDone: false,
+    missing: [],
+    unread: [],
+  };
+  const cause = (outlook: Cause["outlook"]): Cause => ({ reason: "R", message: "", until: "", outlook });
+  const table: readonly [Partial<Explanation>, State, number][] = [
+    [{ missing: [{ what: "pods", why: "not allowed" }], isStuck: true }, "unknown", 1],
+    [{ isStuck: true, isDone: true, causes: [cause("stuck")] }, "stuck", 3],
+    [{ isDone: true, causes: [cause("held")] }, "done", 0],
+    [{ isReport: true, causes: [cause("held")] }, "done", 0],
+    [{ isIdle: false, causes: [cause("held")] }, "progressing", 0],
+    [{ causes: [cause("held"), cause("moving")] }, "progressing", 0],
+    [{ causes: [cause("held")] }, "waiting", 4],
+    [{}, "done", 0],
+  ];
+  for (const [parts, state, code] of table) {
+    t.equal(stateOf({ ...nothing, ...parts }), state);
+    t.equal(exitCodes[state], code);
+  }
+  t.equal(exitCodeOf(["waiting", "unknown", "stuck"]), 3);
+  t.equal(exitCodeOf(["waiting", "unknown"]), 1);
+  t.equal(exitCodeOf(["progressing", "waiting"]), 4);
+  t.equal(exitCodeOf([]), 0);
+});
+
+t.test("without a name it is a table of what does not get on", async (t) => {
+  const fake = cluster({}, ["a"]);
+  const rested = cloneSet("rested", {
+    spec: { replicas: 0 },
+    status: { replicas: 0, readyReplicas: 0, updatedReplicas: 0 },
+  });
+  fake.put(clones, rested);
+  fake.put(clones, {
+    ...cloneSet("part", { spec: { replicas: 1 } }),
+    metadata: {
+      ...cloneSet("part").metadata,
+      uid: "uid-part",
+      ownerReferences: [
+        {
+          apiVersion: "apps.kruise.io/v1beta1",
+          kind: "UnitedDeployment",
+          name: "whole",
+          uid: "u",
+          controller: true,
+        },
+      ],
+    },
+  });
+  const { client } = fake;
+  const { code, stdout } = await run("why", { client });
+  t.equal(stdout, golden("why_table.txt", stdout));
+  t.equal(code, 0);
+  t.notMatch(stdout, /rested|part/, "neither what is done nor what belongs to another object");
+  const everywhere = await run("why -A", { client });
+  t.match(everywhere, { code: 0, stdout: /^NAMESPACE +OBJECT +STATE/ });
+  t.match(await run("why clone -o json", { client }), { code: 0, stdout: /"reason": "ReadinessProbe"/ });
+  t.same(await run("why clone -l app=other", { client }), {
+    code: 0,
+    stdout: "Nothing is held up: 0 objects looked at in namespace default.\n",
+    stderr: "",
+  });
+  t.equal(fake.patches.length, 0);
+  t.match(await run("why nonsense", { client }), { code: 1, stderr: /resource type "nonsense"/ });
+  t.match(await run("why cm", { client }), { code: 1, stderr: /why is not supported on configmaps/ });
 });
 
 t.test("plan says what comes next, from the object or from a manifest", async (t) => {

@@ -29,7 +29,7 @@ export const suite: Suite = {
       assert.match((await world.refit("rollout", "pause", set)).stderr, /is already paused/);
       await tree.toImage("nginx:1.21");
       await tree.untilRow("2 2 2 0 2");
-      const why = (await world.refitLines("why", set)).join("\n");
+      const why = (await world.refitAnswer(3, "why", set)).join("\n");
       assert.match(why, /Paused +2 nodes are held at an old revision by paused/);
       const plan = (await world.refitLines("plan", set)).join("\n");
       assert.match(plan, /2 pods for 2 nodes, 0 at revision/);

@@ -57,7 +57,7 @@ async function run(world: World, set: Sidecars, labels: Record<string, string>):
     await set.untilRow("2 0 2");
     const paused =
       /Paused {2}2 pods keep their old sidecars\n {10}(for \S+; )?ends when paused is set to false/;
-    assert.match((await command("why", named)).join("\n"), paused);
+    assert.match((await world.refitAnswer(3, "why", named)).join("\n"), paused);
     const { status } = await set.get();
     const latest = JSON.parse(JSON.stringify(status)).latestRevision;
     const [summary, ...rest] = await command("plan", named);

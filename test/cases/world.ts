@@ -373,6 +373,11 @@ export class World {
     return linesOf(argumentList, await this.refit(...argumentList));
   }
 
+  /** The lines that a command prints that ends with this code. */
+  async refitAnswer(code: number, ...argumentList: string[]): Promise<string[]> {
+    return linesOf(argumentList, await this.refit(...argumentList), code);
+  }
+
   /** What a command says that must fail. */
   async refitError(...argumentList: string[]): Promise<string> {
     const { code, stderr } = await this.refit(...argumentList);
@@ -422,8 +427,12 @@ export class World {
   }
 }
 
-export function linesOf(words: readonly string[], { code, stdout, stderr }: CommandResult): string[] {
-  assert.equal(code, 0, `${words.join(" ")}: ${stdout}${stderr}`);
+export function linesOf(
+  words: readonly string[],
+  { code, stdout, stderr }: CommandResult,
+  expectedCode = 0,
+): string[] {
+  assert.equal(code, expectedCode, `${words.join(" ")}: ${stdout}${stderr}`);
   return stdout.trimEnd().split("\n");
 }
 

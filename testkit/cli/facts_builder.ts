@@ -77,6 +77,7 @@ export function factsWith({ object, subject, pods = [], podEvents = [], ...more 
     claim: () => undefined,
     lastLine: () => undefined,
     requests: [],
+    budgets: [],
     leases: [{ key: "kruise-system/kruise-manager", holder: "a", renewedAt: now, durationMs: 15_000 }],
     agents: undefined,
     ...more,

@@ -526,6 +526,42 @@ const cases: Readonly<Record<string, Case>> = {
     next: /validatingwebhookconfigurations/,
     outlook: "stuck",
   },
+  PodUnavailableBudget: {
+    given: {
+      ...refused(
+        'failed to delete pod web-a: admission webhook "vpod.kb.io" denied the request: podunavailablebudget.policy.kruise.io "keep" is forbidden: pub unavailable allowed is negative',
+      ),
+      budgets: [{ name: "keep", counts: { available: 3, desired: 3, total: 3 }, refusedPods: new Map() }],
+    },
+    message: /^budget keep lets no pod go: 3 of 3 available, 3 must stay$/,
+    next: /^refit why pub\/keep -n default$/,
+    outlook: "stuck",
+  },
+  "PodUnavailableBudget, that cannot be read": {
+    given: refused(
+      'podunavailablebudget.policy.kruise.io "keep" is forbidden: pub unavailable allowed is negative',
+    ),
+    message: /^budget keep lets no pod go$/,
+    next: /^refit why pub\/keep -n default$/,
+    outlook: "held",
+  },
+  "PodUnavailableBudget, of a drain": {
+    given: {
+      budgets: [
+        {
+          name: "keep",
+          counts: { available: 2, desired: 2, total: 3 },
+          refusedPods: new Map([
+            ["web-a", now - 60_000],
+            ["web-b", now - 3_600_000],
+          ]),
+        },
+      ],
+    },
+    message: /^budget keep lets no pod go: 2 of 3 available, 2 must stay$/,
+    next: /^refit why pub\/keep -n default$/,
+    outlook: "held",
+  },
   WebhookDenied: {
     given: refused('admission webhook "a.example.com" denied the request: no'),
     message: /denied the request: no/,
@@ -673,6 +709,9 @@ for (const [name, { given, message, next, outlook }] of Object.entries(cases)) {
 
 t.test("nothing is said of an object at rest, nor of a refusal that is over", async (t) => {
   t.same(all({}), []);
+  const refusedPods = new Map([["web-a", now - 60_000]]);
+  const counts = { available: 3, desired: 2, total: 3 };
+  t.same(all({ budgets: [{ name: "keep", counts, refusedPods }] }), [], "it has room again");
   const events = [warning("FailedCreate", "exceeded quota: few", 60)];
   t.same(all({ events, newestPodAt: now - 10_000 }), []);
   t.same(all({ events: [warning("FailedCreate", "exceeded quota: few", 3600)] }), []);

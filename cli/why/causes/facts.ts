@@ -66,6 +66,17 @@ export interface SubjectFacts {
   readonly minReadySeconds: number;
 }
 
+/** A PodUnavailableBudget of the namespace that refused something. */
+export interface BudgetFacts {
+  readonly name: string;
+  /** Of its status; undefined where it cannot be read. */
+  readonly counts:
+    | { readonly available: number; readonly desired: number; readonly total: number }
+    | undefined;
+  /** Pods of the subject of which it refused a deletion, eviction or update, and when it did so last. */
+  readonly refusedPods: ReadonlyMap<string, number>;
+}
+
 export interface Facts {
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -85,6 +96,7 @@ export interface Facts {
   /** The last line that a container of the pod, or of one in the same state, wrote before it ended. */
   lastLine(pod: PodFacts, container: string): string | undefined;
   readonly requests: readonly RecreateFacts[];
+  readonly budgets: readonly BudgetFacts[];
   /** Of the controller of its kind. */
   readonly leases: readonly LeaseFacts[] | undefined;
   /** Whether the agent of a node is ready; a node without an entry has none. */

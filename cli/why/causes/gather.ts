@@ -1,11 +1,23 @@
 /** Reads what causes are worked out from. The number of requests is bounded, however many pods there are. */
-import { controllerOptions } from "../../../controller/index.ts";
+import { controllerOptions, relatedBudget } from "../../../controller/index.ts";
 import { RECREATE_ACTIVE_LABEL, RECREATE_POD_UID_LABEL } from "../../../crds/index.ts";
 import { formatSelector, keyOf, type ObjectRef } from "../../../kube/core/index.ts";
-import { type AnyObject, at, isControlledBy, listAt, numberAt, selectorAt, textAt } from "../../fields.ts";
+import {
+  type AnyObject,
+  at,
+  countAt,
+  isControlledBy,
+  listAt,
+  numberAt,
+  selectorAt,
+  textAt,
+  textsAt,
+} from "../../fields.ts";
 import { objectName } from "../../resource_types.ts";
 import type { Target } from "../../target.ts";
+import { budgetNamed } from "./budgets.ts";
 import type {
+  BudgetFacts,
   ClaimFacts,
   EventFacts,
   Facts,
@@ -28,6 +40,7 @@ import { isAtRest } from "./pod_reasons.ts";
 import { type PodSource, podSourceOf } from "./pod_sources.ts";
 import type { Reader, Scope } from "./reader.ts";
 import { lastLine } from "./shown_text.ts";
+import { wordsOfRefusals } from "./subject_reasons.ts";
 
 /** Pods at work beyond are not kept. */
 const mostPods = 2000;
@@ -38,6 +51,7 @@ const mostClaims = 6;
 const mostLogs = 3;
 /** Workloads between an object and its pods whose events are read. */
 const mostBetween = 4;
+const mostBudgets = 4;
 
 /** Undefined for a kind of which nothing but its plan is known. */
 export async function gatherFacts(
@@ -53,28 +67,41 @@ export async function gatherFacts(
     podsOf(reader, source, object, subject, now),
     readLeases(reader, source),
   ]);
-  const { pods, podCount, requests, between, newestPodAt } = found;
+  const { pods, podCount, requests, between, newestPodAt, protectedPods } = found;
   const examples = examplesOf(pods);
   // What is said about a pod itself counts for its state.
   const about = source.kind === "Pod" ? [] : [object, ...between.slice(0, mostBetween)];
-  const [events, podEvents, nodes, claims, logs, agents] = await Promise.all([
-    Promise.all(about.map((each) => eventsAbout(reader, each))),
+  const [events, refusedPods, podEvents, nodes, claims, logs, agents] = await Promise.all([
+    Promise.all(about.map((each) => eventsAbout(reader, each))).then((all) => all.flat()),
+    protectedPods.size === 0 ? new Map<string, number>() : readRefusals(reader, subject.namespace),
     byKey(examples, stateOf, ({ namespace, uid }) => readEvents(reader, namespace, uid)),
     byKey(nodesOf(pods), String, (name) => readNode(reader, name)),
     byKey(claimsOf(examples), keyOf, (claim) => readClaim(reader, claim)),
     byKey(logsOf(examples), logKey, (log) => readLog(reader, log)),
     pods.some((pod) => needsAgent(pod, requests)) ? readAgents(reader) : undefined,
   ]);
+  const budgetNames = [
+    ...wordsOfRefusals(subject, events).map(budgetNamed),
+    ...[...refusedPods.keys()].map((pod) => protectedPods.get(pod)),
+  ];
+  const budgets = [...new Set(budgetNames.filter((name) => name !== undefined))].slice(0, mostBudgets);
   return {
     now,
     subject,
+    budgets: await Promise.all(
+      budgets.map(async (name) => ({
+        name,
+        counts: await readCounts(reader, { namespace: subject.namespace, name }),
+        refusedPods: new Map([...refusedPods].filter(([pod]) => protectedPods.get(pod) === name)),
+      })),
+    ),
     pods,
     podCount,
     newestPodAt,
     requests,
     leases,
     agents,
-    events: events.flat().sort((a, b) => b.at - a.at),
+    events: events.sort((a, b) => b.at - a.at),
     eventsOf: (pod) => podEvents.get(stateOf(pod)) ?? [],
     node: (name) => nodes.get(name),
     claim: (namespace, name) => claims.get(keyOf({ namespace, name })),
@@ -115,6 +142,8 @@ interface FoundPods {
   readonly podCount: number;
   readonly newestPodAt: number | undefined;
   readonly requests: readonly RecreateFacts[];
+  /** Those that a budget protects, with its name. */
+  readonly protectedPods: ReadonlyMap<string, string>;
   /** Objects between the subject and its pods. */
   readonly between: readonly AnyObject[];
 }
@@ -127,7 +156,14 @@ async function podsOf(
   now: number,
 ): Promise<FoundPods> {
   if (source.selector === "none")
-    return { pods: [], podCount: 0, newestPodAt: undefined, requests: [], between: [] };
+    return {
+      pods: [],
+      podCount: 0,
+      newestPodAt: undefined,
+      requests: [],
+      between: [],
+      protectedPods: new Map(),
+    };
   const labelSelector = formatSelector(source.selector?.(object) ?? selectorAt(object, "spec", "selector"));
   const podName = source.podName?.(object);
   const fieldSelector = podName === undefined ? undefined : `metadata.name=${podName}`;
@@ -140,6 +176,7 @@ async function podsOf(
   const belongs = (pod: AnyObject): boolean => source.carries?.(pod, object) ?? isControlledBy(pod, owners);
   const requested = new Set(requests.map(({ pod }) => pod));
   const pods: PodFacts[] = [];
+  const protectedPods = new Map<string, string>();
   let podCount = 0;
   let newestPodAt: number | undefined;
   const lists = source.kind === "Pod" ? [[object]] : reader.pages("", "Pod", scope);
@@ -148,11 +185,22 @@ async function podsOf(
       if (!belongs(pod)) continue;
       const facts = podFactsOf(pod);
       podCount++;
+      const budget = relatedBudget(textsAt(pod, "metadata", "annotations"));
+      // What a budget refuses is its own to tell.
+      if (budget !== undefined && source.kind !== "PodUnavailableBudget")
+        protectedPods.set(facts.name, budget);
       newestPodAt = Math.max(newestPodAt ?? 0, facts.createdAt ?? 0);
       if (pods.length < mostPods && !isAtRest(facts, { minReadySeconds, requested, now })) pods.push(facts);
     }
   }
-  return { pods: pods.sort((a, b) => (a.name < b.name ? -1 : 1)), podCount, newestPodAt, requests, between };
+  return {
+    pods: pods.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    podCount,
+    newestPodAt,
+    requests,
+    between,
+    protectedPods,
+  };
 }
 
 /** What the object controls, and what that controls in turn. */
@@ -206,6 +254,28 @@ async function readEvents(reader: Reader, namespace: string, uid: string): Promi
   if (uid === "") return [];
   const found = await reader.list("", "Event", { namespace, fieldSelector: `involvedObject.uid=${uid}` });
   return (found ?? []).map(eventOf).sort((a, b) => b.at - a.at);
+}
+
+/** By name, the pods of the namespace that budgets refused to let go, and when last. */
+async function readRefusals(reader: Reader, namespace: string): Promise<ReadonlyMap<string, number>> {
+  const found = await reader.list("", "Event", { namespace, fieldSelector: "reason=PubPreventPodDeletion" });
+  const last = new Map<string, number>();
+  for (const event of found ?? []) {
+    const pod = textAt(event, "involvedObject", "name") ?? "";
+    last.set(pod, Math.max(last.get(pod) ?? 0, eventOf(event).at));
+  }
+  return last;
+}
+
+async function readCounts(reader: Reader, ref: ObjectRef): Promise<BudgetFacts["counts"]> {
+  const budget = await reader.get("policy.kruise.io", "PodUnavailableBudget", ref);
+  if (budget === undefined || budget === "missing") return undefined;
+  const count = (name: string): number => countAt(budget, "status", name);
+  return {
+    available: count("currentAvailable"),
+    desired: count("desiredAvailable"),
+    total: count("totalReplicas"),
+  };
 }
 
 /** Either form of an event's time: of those that are counted, or of a series. */

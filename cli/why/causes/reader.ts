@@ -14,17 +14,42 @@ export interface Scope {
   readonly fieldSelector?: string | undefined;
 }
 
+/** What a person must be allowed to do; without a namespace in the whole cluster. */
+export interface AccessRule {
+  readonly verb: string;
+  /** `pods`, `controllerrevisions.apps`. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+}
+
+/** The right that a server's refusal names; undefined where it is in other words. */
+export function missingRight(refusal: string): AccessRule | undefined {
+  const words =
+    /cannot (\w+) resource "([^"]+)" in API group "([^"]*)" (?:in the namespace "([^"]+)"|at the cluster scope)/;
+  const [, verb, plural, group = "", namespace] = words.exec(refusal.slice(0, 2000)) ?? [];
+  if (verb === undefined || plural === undefined) return undefined;
+  return { verb, resource: pluralName({ group, plural }), namespace };
+}
+
+/** What could not be read. */
+export interface Unread {
+  readonly what: string;
+  /** Why not: `not allowed`, or the code of the error. */
+  readonly why: string;
+  /** The right that is missing, where that is why. */
+  readonly rule?: AccessRule;
+}
+
 export class Reader {
   readonly #access: ClusterAccess;
-  readonly #unread = new Set<string>();
+  readonly #unread = new Map<string, Unread>();
 
   constructor(access: ClusterAccess) {
     this.#access = access;
   }
 
-  /** What could not be read, `events: … is forbidden`. */
-  get unread(): string[] {
-    return [...this.#unread];
+  get unread(): Unread[] {
+    return [...this.#unread.values()];
   }
 
   /** Page by page; ends early at what cannot be read. */
@@ -40,11 +65,11 @@ export class Reader {
         read += page.items.length;
         left -= 1;
         if (left > 0) continue;
-        if (page.continue !== "") this.#unread.add(`more than ${read} ${name}`);
+        if (page.continue !== "") this.#note({ what: `more than ${read} ${name}`, why: "too many" });
         return;
       }
     } catch (error) {
-      this.#failed(name, error);
+      this.#failed({ verb: "list", resource: name, namespace: scope.namespace }, error);
     }
   }
 
@@ -74,7 +99,12 @@ export class Reader {
       if (isKubeError(error, "NotFound")) return "missing" as const;
       throw error;
     });
-    return this.#tried(pluralName(type), found);
+    try {
+      return await found;
+    } catch (error) {
+      this.#failed({ verb: "get", resource: pluralName(type), namespace: ref.namespace }, error);
+      return undefined;
+    }
   }
 
   /** The end of what a container wrote before it ended last, or of what it writes now; undefined where there is none. */
@@ -92,17 +122,14 @@ export class Reader {
     }
   }
 
-  async #tried<T>(what: string, read: Promise<T>): Promise<T | undefined> {
-    try {
-      return await read;
-    } catch (error) {
-      this.#failed(what, error);
-      return undefined;
-    }
+  #failed(rule: AccessRule, error: unknown): void {
+    if (!isKubeError(error)) throw error;
+    const what = rule.resource;
+    this.#note(error.code === "Forbidden" ? { what, why: "not allowed", rule } : { what, why: error.code });
   }
 
-  #failed(what: string, error: unknown): void {
-    if (!isKubeError(error)) throw error;
-    this.#unread.add(error.code === "Forbidden" ? `${what} (not allowed)` : `${what} (${error.code})`);
+  /** Once for each namespace. */
+  #note(unread: Unread): void {
+    this.#unread.set(JSON.stringify([unread.what, unread.why, unread.rule?.namespace]), unread);
   }
 }

@@ -1,8 +1,9 @@
 /** What holds an object up beside its pods: its controller, what the server refuses, what its conditions and events say. */
 import { inNamespace } from "../../resource_types.ts";
 import { age } from "../../text_table.ts";
+import { budgetNamed, refusedByBudget, refusingBudgets } from "./budgets.ts";
 import { type Cause, holding } from "./cause.ts";
-import type { Facts, LeaseFacts, SubjectFacts } from "./facts.ts";
+import type { EventFacts, Facts, LeaseFacts, SubjectFacts } from "./facts.ts";
 import type { ConditionFacts } from "./pod_facts.ts";
 import { minute, second } from "./pod_reason.ts";
 import { refusalOf } from "./refusals.ts";
@@ -107,6 +108,11 @@ function refused(facts: Facts): Cause[] {
   const found = new Map<string, Cause>();
   for (const { words, since, isCertain } of [...refusedByConditions(facts), ...refusedByEvents(facts)]) {
     const refusal = refusalOf(words);
+    const budget = budgetNamed(words);
+    if (budget !== undefined) {
+      found.set("PodUnavailableBudget", refusedByBudget(facts, budget, since));
+      continue;
+    }
     if (refusal === undefined || found.has(refusal.reason)) continue;
     found.set(refusal.reason, {
       reason: refusal.reason,
@@ -118,7 +124,24 @@ function refused(facts: Facts): Cause[] {
       stopsController: true,
     });
   }
-  return [...found.values()];
+  const budgets = found.has("PodUnavailableBudget") ? [] : refusingBudgets(facts);
+  return [...found.values(), ...budgets];
+}
+
+/** What the server said of the object's writes, in its conditions and in events about it. */
+export function wordsOfRefusals(subject: SubjectFacts, events: readonly EventFacts[]): string[] {
+  const ofEvents = events.filter(({ isWarning, reason }) => isWarning && failureEvents.includes(reason));
+  const ofConditions = Object.keys(failureConditions).flatMap(
+    (type) => subject.conditions.get(type)?.message ?? [],
+  );
+  return [...ofConditions, ...ofEvents.map(({ message }) => message)];
+}
+
+/** Whether a controller's writes fail, by the conditions of an object. */
+export function reportsFailure(conditions: ReadonlyMap<string, ConditionFacts>): boolean {
+  return Object.entries(failureConditions).some(
+    ([type, failing]) => conditions.get(type)?.status === failing,
+  );
 }
 
 function refusedByConditions({ subject }: Facts): Refused[] {
