@@ -29,7 +29,7 @@ export const exitCodesHelp = `Exit codes:
   ${exitCodes.done}  nothing is left to do, or it gets on
   ${exitCodes.unknown}  not all that tells could be read; the command line or the cluster was not as it should be
   ${exitCodes.stuck}  it stays as it is until somebody acts
-  ${exitCodes.waiting}  it waits, as its own settings say: for a pause, a partition or a budget`;
+  ${exitCodes.waiting}  it waits, as its own settings say: for a partition, a selector or a budget`;
 
 export function stateOf({ missing, isStuck, isDone, isReport, isIdle, causes }: Explanation): State {
   if (missing.length > 0) return "unknown";

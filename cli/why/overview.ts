@@ -163,7 +163,9 @@ function mayBeHeldUp({ target, stored }: Found): boolean {
   const conditions = conditionsOf(stored["status"]);
   if (stored.metadata.deletionTimestamp !== undefined || reportsFailure(conditions)) return true;
   const workload = workloadNamed(target.type);
-  if (workload === undefined) return !hasEndedWell(stored) && conditions.get("Complete")?.status !== "True";
+  // `Complete` of a job, `Ready` of a pod.
+  const isWell = ["Complete", "Ready"].some((type) => conditions.get(type)?.status === "True");
+  if (workload === undefined) return !isWell && !hasEndedWell(stored);
   return workload.progress(stored).state !== "done" || hasUnreadyPods(stored);
 }
 
