@@ -1,8 +1,7 @@
 /**
  * The window of requests in flight: bounded, with priorities, fair between flows, paused when the server asks for it.
- * Its size is found by window_size.ts; while pods are out of service, another size serves, which
- * grows only where that carries nearly as much more.
- * Watches do not pass through it.
+ * Its size is found by window_size.ts; while pods are brought back into service, it has another one, which is to be good for
+ * latency. Watches do not pass through it.
  */
 import type { Priority } from "./client_types.ts";
 import type { Clock } from "./clock.ts";

@@ -3,8 +3,9 @@ import { parseFeatureGates } from "../../controller/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
+import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
-import type { ResourceType } from "../resource_types.ts";
+import { pluralName, type ResourceType } from "../resource_types.ts";
 import { progressOf, workloadNamed } from "../rollout/workloads.ts";
 import { readTarget, type Target } from "../target.ts";
 import { type Cause, isStuck, ranked } from "./causes/cause.ts";
@@ -49,6 +50,13 @@ export interface ExplainRequest extends Omit<ForecastRequest, "subject"> {
 
 export function isExplained(type: ResourceType): boolean {
   return plannerOf(type) !== undefined || podSourceOf(type) !== undefined;
+}
+
+/** The type. Throws CliError for one that is not explained. */
+export function explainedType(type: ResourceType): ResourceType {
+  if (isExplained(type)) return type;
+  const known = "it knows workloads, pods, jobs and the kinds of this API";
+  throw new CliError(`why is not supported on ${pluralName(type)}: ${known}`);
 }
 
 /** Throws CliError for an object that cannot be planned. */

@@ -25,7 +25,7 @@ import { minute } from "./causes/pod_reason.ts";
 import { missingRight, type Unread } from "./causes/reader.ts";
 import { shownText } from "./causes/shown_text.ts";
 import { reportsFailure } from "./causes/subject_reasons.ts";
-import { type Explanation, explain, isExplained } from "./explain.ts";
+import { type Explanation, explain, explainedType, isExplained } from "./explain.ts";
 import { WorkloadLists } from "./workload_lists.ts";
 
 /** More are counted, not explained. */
@@ -58,35 +58,48 @@ export async function runOverview(
   format: AnswerFormat | undefined,
 ): Promise<number> {
   const access = await call.cluster();
-  const { found, unread } = await objectsOf(call, access, await typesOf(call, access));
+  const { found, unread: unlisted } = await objectsOf(call, access, await typesOf(call, access));
   const suspects = found.filter(mayBeHeldUp);
+  const { answers, unexplained } = await explainEach(call, access, gates, suspects.slice(0, mostExplained));
+  const unread = [...unlisted, ...unexplained];
+  const now = call.host.clock.now();
+  const held = answers.filter((answer) => isHeldUp(answer, now)).sort(byNeed);
+  const counts = { objects: found.length, notExplained: Math.max(0, suspects.length - mostExplained) };
+  if (format === undefined) printTable(call, access, held, { ...counts, unread });
+  else {
+    const items = held.map(({ target, explanation }) =>
+      answerOf(target, explanation, nextLines(explanation.forecast, target.type)),
+    );
+    printObject(call, { items, ...counts, unread }, format);
+  }
+  return exitCodeOf([...held.map(({ state }) => state), ...(unread.length > 0 ? ["unknown" as const] : [])]);
+}
+
+async function explainEach(
+  { host }: Call,
+  access: ClusterAccess,
+  gates: FeatureGates,
+  suspects: readonly Found[],
+): Promise<{ answers: Answer[]; unexplained: Unread[] }> {
   const lists = new WorkloadLists(access);
   const answers: Answer[] = [];
-  const rest = suspects.slice(0, mostExplained).values();
+  const unexplained: Unread[] = [];
+  const rest = suspects.values();
   const work = async (): Promise<void> => {
     for (const { target, stored } of rest) {
       try {
-        const explanation = await explain({ access, target, stored, gates, host: call.host, lists });
+        const explanation = await explain({ access, target, stored, gates, host, lists });
         answers.push({ target, stored, explanation, state: stateOf(explanation) });
       } catch (error) {
         // One that was deleted meanwhile, or cannot be planned, keeps nobody from the others.
         if (!(error instanceof CliError) && !isKubeError(error)) throw error;
         if (!isKubeError(error, "NotFound"))
-          unread.push({ what: `${shortName(target)}`, why: shownText(describeError(error)) });
+          unexplained.push({ what: shortName(target), why: shownText(describeError(error)) });
       }
     }
   };
   await Promise.all(Array.from({ length: atATime }, work));
-  const now = call.host.clock.now();
-  const held = answers.filter((answer) => isHeldUp(answer, now)).sort(byNeed);
-  if (format !== undefined) {
-    const items = held.map(({ target, explanation }) =>
-      answerOf(target, explanation, nextLines(explanation.forecast, target.type)),
-    );
-    const notExplained = Math.max(0, suspects.length - mostExplained);
-    printObject(call, { items, objects: found.length, notExplained, unread }, format);
-  } else printTable(call, access, held, { count: found.length, unread, suspects: suspects.length });
-  return exitCodeOf([...held.map(({ state }) => state), ...(unread.length > 0 ? ["unknown" as const] : [])]);
+  return { answers, unexplained };
 }
 
 const isEverywhere = ({ flags }: Call): boolean => flags.on("all-namespaces");
@@ -95,13 +108,7 @@ async function typesOf(call: Call, access: ClusterAccess): Promise<ResourceType[
   const [word] = call.words;
   if (word !== undefined && word !== "all") {
     const types = await Promise.all(word.split(",").map((name) => typeNamed(access, name)));
-    for (const type of types) {
-      if (!isExplained(type))
-        throw new CliError(
-          `why is not supported on ${pluralName(type)}: it knows workloads, pods, jobs and the kinds of this API`,
-        );
-    }
-    return types;
+    return types.map(explainedType);
   }
   const own = await Promise.all(
     ["apps.kruise.io", "policy.kruise.io"].map((group) => access.types.preferred(group)),
@@ -203,7 +210,7 @@ function printTable(
   call: Call,
   access: ClusterAccess,
   held: readonly Answer[],
-  { count, unread, suspects }: { count: number; unread: readonly Unread[]; suspects: number },
+  { objects, notExplained, unread }: { objects: number; notExplained: number; unread: readonly Unread[] },
 ): void {
   const everywhere = isEverywhere(call);
   if (unread.length > 0) {
@@ -212,7 +219,7 @@ function printTable(
   }
   if (held.length === 0) {
     const where = everywhere ? "" : ` in namespace ${access.namespace}`;
-    call.print(`Nothing is held up: ${counted(count, "object")} looked at${where}.`);
+    call.print(`Nothing is held up: ${counted(objects, "object")} looked at${where}.`);
     return;
   }
   const now = call.host.clock.now();
@@ -231,6 +238,5 @@ function printTable(
   });
   const header = ["OBJECT", "STATE", "SINCE", "REASON", "NEXT"];
   for (const line of textTable(everywhere ? ["NAMESPACE", ...header] : header, rows)) call.print(line);
-  if (suspects > mostExplained)
-    call.print(`… and ${suspects - mostExplained} more that were not looked into`);
+  if (notExplained > 0) call.print(`… and ${notExplained} more that were not looked into`);
 }

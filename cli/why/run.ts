@@ -23,7 +23,7 @@ import {
 import type { Cause } from "./causes/cause.ts";
 import { describeEnd, describeWaiting } from "./describe.ts";
 import { dryRunPlanner } from "./dry_run.ts";
-import { type Explanation, explain, isExplained } from "./explain.ts";
+import { type Explanation, explain, explainedType } from "./explain.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
 import { plannerOf } from "./planners.ts";
 
@@ -31,7 +31,8 @@ export async function runWhy(call: Call): Promise<number> {
   const format = answerFormat(call);
   if (isAboutMany(call)) return (await import("./overview.ts")).runOverview(call, gatesOf(call), format);
   const target = await oneTarget(call);
-  if (!isExplained(target.type)) throw notSupported("why", target.type);
+  refuseSelection(call);
+  explainedType(target.type);
   const access = await call.cluster();
   const stored = await readTarget(access, target);
   const explanation = await explain({ access, target, stored, gates: gatesOf(call), host: call.host });
@@ -44,6 +45,15 @@ export async function runWhy(call: Call): Promise<number> {
 /** No object is named, or one word that is a type. */
 const isAboutMany = ({ words: [word, ...names] }: Call): boolean =>
   names.length === 0 && word?.includes("/") !== true;
+
+/** Flags that choose among many objects say nothing of one that is named. */
+function refuseSelection({ flags, words }: Call): void {
+  const flag = flags.on("all-namespaces") ? "-A" : flags.text("selector") === undefined ? undefined : "-l";
+  if (flag !== undefined)
+    throw new CliError(
+      `${flag} chooses among objects, but ${words.join(" ")} is named: leave out one of them`,
+    );
+}
 
 function printAnswer(call: Call, { type, ref }: Target, explanation: Explanation, next: string[]): void {
   const { forecast, causes, message, isReport, missing, unread } = explanation;
@@ -80,15 +90,7 @@ interface PlanItem {
 function needPlanner(type: ResourceType): Planner {
   const planner = plannerOf(type) ?? dryRunPlanner(type);
   if (planner !== undefined) return planner;
-  throw notSupported("plan", type);
-}
-
-function notSupported(verb: string, type: ResourceType): CliError {
-  const why =
-    verb === "why"
-      ? "it knows workloads, pods, jobs and the kinds of this API"
-      : `it knows ${dryRunKinds.join(", ")}`;
-  return new CliError(`${verb} is not supported on ${pluralName(type)}: ${why}`);
+  throw new CliError(`plan is not supported on ${pluralName(type)}: it knows ${dryRunKinds.join(", ")}`);
 }
 
 async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {

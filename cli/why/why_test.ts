@@ -251,6 +251,11 @@ t.test("without a name it is a table of what does not get on", async (t) => {
     stderr: "",
   });
   t.equal(fake.patches.length, 0);
+  for (const flag of ["-A", "-l app=sample"])
+    t.match(await run(`why clone/sample ${flag}`, { client }), {
+      code: 1,
+      stderr: /chooses among objects, but clone\/sample is named/,
+    });
   t.match(await run("why nonsense", { client }), { code: 1, stderr: /resource type "nonsense"/ });
   t.match(await run("why cm", { client }), { code: 1, stderr: /why is not supported on configmaps/ });
 });

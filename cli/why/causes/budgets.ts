@@ -8,6 +8,9 @@ import { shownName } from "./shown_text.ts";
 /** Refusals before that are over. */
 const lately = 10 * minute;
 
+/** Of events about pods that a budget did not let go. */
+export const refusalEvent = "PubPreventPodDeletion";
+
 /** The budget that a refusal of the server names, by the words of its admission. */
 export function budgetNamed(words: string): string | undefined {
   return /podunavailablebudgets?(?:\.policy\.kruise\.io)? "([a-z0-9.-]{1,253})" is forbidden/.exec(
@@ -34,20 +37,23 @@ export function refusingBudgets({ budgets, subject, now }: Facts): Cause[] {
 
 const unread = (name: string): BudgetFacts => ({ name, counts: undefined, refusedPods: new Map() });
 
+/** Whether a budget refuses for good, and what ends that. `desired`: pods that must stay, of `total`. */
+export function endOfRefusals(desired: number, total: number): Pick<Cause, "until" | "outlook"> {
+  return desired >= total
+    ? { until: "the budget leaves room: even with all pods available none may go", outlook: "stuck" }
+    : { until: "more of its pods are available, or its limit is changed", outlook: "held" };
+}
+
 function causeOf({ name, counts }: BudgetFacts, namespace: string): Cause {
   const shown = shownName(name);
   const numbers =
     counts === undefined
       ? ""
       : `: ${counts.available} of ${counts.total} available, ${counts.desired} must stay`;
-  const isNever = counts !== undefined && counts.desired >= counts.total;
   return {
     reason: "PodUnavailableBudget",
     message: `budget ${shown} lets no pod go${numbers}`,
-    until: isNever
-      ? "the budget leaves room: even with all pods available none may go"
-      : "more of its pods are available, or its limit is changed",
+    ...endOfRefusals(counts?.desired ?? 0, counts?.total ?? 1),
     next: `refit why pub/${shown}${inNamespace(namespace)}`,
-    outlook: isNever ? "stuck" : "held",
   };
 }

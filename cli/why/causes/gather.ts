@@ -15,7 +15,7 @@ import {
 } from "../../fields.ts";
 import { objectName } from "../../resource_types.ts";
 import type { Target } from "../../target.ts";
-import { budgetNamed } from "./budgets.ts";
+import { budgetNamed, refusalEvent } from "./budgets.ts";
 import type {
   BudgetFacts,
   ClaimFacts,
@@ -258,7 +258,7 @@ async function readEvents(reader: Reader, namespace: string, uid: string): Promi
 
 /** By name, the pods of the namespace that budgets refused to let go, and when last. */
 async function readRefusals(reader: Reader, namespace: string): Promise<ReadonlyMap<string, number>> {
-  const found = await reader.list("", "Event", { namespace, fieldSelector: "reason=PubPreventPodDeletion" });
+  const found = await reader.list("", "Event", { namespace, fieldSelector: `reason=${refusalEvent}` });
   const last = new Map<string, number>();
   for (const event of found ?? []) {
     const pod = textAt(event, "involvedObject", "name") ?? "";

@@ -5,6 +5,7 @@ import { counted } from "../../../kube/core/index.ts";
 import { type AnyObject, countAt, fieldsAt, intOrStringAt, numberAt, textAt, textsAt } from "../../fields.ts";
 import { inNamespace } from "../../resource_types.ts";
 import { age } from "../../text_table.ts";
+import { endOfRefusals, refusalEvent } from "../causes/budgets.ts";
 import { type Cause, holding } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { timeAt } from "../causes/pod_facts.ts";
@@ -30,7 +31,7 @@ export const podUnavailableBudgetStatus = statusSource<Related>({
     const isProtected = (pod: AnyObject): boolean =>
       relatedBudget(textsAt(pod, "metadata", "annotations")) === name;
     const pods = await reader.collect("", "Pod", { namespace }, isProtected);
-    const fieldSelector = "reason=PubPreventPodDeletion";
+    const fieldSelector = `reason=${refusalEvent}`;
     const refusals = await reader.list("", "Event", { namespace, fieldSelector });
     return { pods: pods.map((pod) => textAt(pod, "metadata", "name") ?? ""), refusals: refusals ?? [] };
   },
@@ -82,16 +83,11 @@ function exhausted(budget: AnyObject, pods: readonly string[], { subject }: Fact
   const desired = countAt(budget, "status", "desiredAvailable");
   const total = numberAt(budget, "status", "totalReplicas") ?? 0;
   if (pods.length === 0 || desired === 0 || available > desired) return undefined;
-  const isNever = desired >= total;
-  const until = isNever
-    ? "the budget leaves room: even with all pods available none may go"
-    : "more of its pods are available, or its limit is changed";
   return {
     reason: "BudgetExhausted",
     message: `no pod may go: ${available} of ${total} available, ${desired} must stay (${limitOf(budget)})`,
-    until,
+    ...endOfRefusals(desired, total),
     next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
-    outlook: isNever ? "stuck" : "held",
   };
 }
 
@@ -149,7 +145,7 @@ function refused(
     reason: "Refused",
     message: `deletions, evictions or updates of ${counted(names.length, "pod")} were refused in the last hour, last ${age(now - latest.at)} ago${named(names)}`,
     until: "the budget has room, and the request is sent again",
-    next: `kubectl get events${inNamespace(subject.namespace)} --field-selector reason=PubPreventPodDeletion`,
+    next: `kubectl get events${inNamespace(subject.namespace)} --field-selector reason=${refusalEvent}`,
     outlook: "held",
   };
 }
