@@ -108,7 +108,10 @@ export type {
 
 // runtime: what carries plans out, and answers the API server.
 export { generateCertificates } from "./runtime/admission/certificates/generate.ts";
+export { answerConversion } from "./runtime/admission/conversion.ts";
 export type { Refusal } from "./runtime/admission/refusals.ts";
+export type { AdmissionHandler } from "./runtime/admission/request.ts";
+export { decodeReview, encodeReview } from "./runtime/admission/review.ts";
 export { type WebhookSettings, webhookSettings } from "./runtime/admission/settings.ts";
 export { pathOf, webhookConfigurations } from "./runtime/admission/webhook_configurations.ts";
 export {
@@ -128,4 +131,11 @@ export { shardOf, wholeCluster } from "./runtime/shard.ts";
 
 // What starts a process.
 export { type Controllers, startControllers } from "./start.ts";
-export { type Admission, type AdmissionDeps, admission, admissionWebhooks } from "./start_admission.ts";
+export {
+  type Admission,
+  type AdmissionDeps,
+  admission,
+  admissionHandlers,
+  admissionWebhooks,
+  type Handlers,
+} from "./start_admission.ts";

@@ -41,7 +41,7 @@ interface Dependent {
   readonly name: string;
 }
 
-type CollectorParts = Pick<World, "admission" | "clock" | "log" | "registry" | "storage">;
+type CollectorParts = Pick<World, "admission" | "clock" | "log" | "registry" | "soon" | "storage">;
 
 export class GarbageCollector {
   readonly #world: CollectorParts;
@@ -151,7 +151,7 @@ export class GarbageCollector {
     this.#queue.set(key, work);
     if (this.#planned) return;
     this.#planned = true;
-    setImmediate(() => {
+    this.#world.soon(() => {
       this.#planned = false;
       const due = [...this.#queue.values()];
       this.#queue.clear();

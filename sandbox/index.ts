@@ -1,4 +1,5 @@
 /** An API server over memory, in one process: for tests, benches and trying things out. */
+export { type ApiServer, type ApiServerOptions, startApiServer } from "./api_server.ts";
 export type { Cluster, ClusterChange, StoredObject } from "./cluster.ts";
 export type {
   FaultEffect,
@@ -9,6 +10,7 @@ export type {
   OpenWatch,
   StoredWrite,
 } from "./faults.ts";
+export { askInProcess, type InProcessRequest, type InProcessResponse } from "./http/in_process.ts";
 export { type KubernetesVersion, parseKubernetesVersion } from "./kubernetes_version.ts";
 export {
   HollowNodes,
@@ -27,3 +29,5 @@ export { hollowLabel, type SandboxNodes } from "./nodes/sandbox_nodes.ts";
 export type { PodObject, PodStatus } from "./objects/index.ts";
 export { type Delay, type ProfileName, profiles, type Timing } from "./stages/profile.ts";
 export { type Sandbox, type SandboxOptions, type SandboxWithNodes, startSandbox } from "./start.ts";
+export { type WebhookCalls, WebhookError } from "./webhooks.ts";
+export type { User } from "./writes/request.ts";

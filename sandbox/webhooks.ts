@@ -7,6 +7,16 @@ import { isFields, numberAt, textAt } from "./json.ts";
 /** `host:port` or URL by `namespace/name` of a service. */
 type ServiceUrls = Map<string, string>;
 
+/** How webhooks are asked. */
+export interface WebhookCalls {
+  /**
+   * Posts a review and gives the JSON of the answer. `clientConfig` is that of the webhook; `name` is what faults
+   * match. Throws WebhookError, worded as the server words a failed call.
+   */
+  call(name: string, clientConfig: unknown, review: unknown, timeoutSeconds: number): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
 }
@@ -19,23 +29,20 @@ interface Endpoint {
   readonly ca: string | undefined;
 }
 
-export class WebhookCaller {
-  readonly serviceUrls: ServiceUrls;
+/** Over HTTPS. */
+export class WebhookCaller implements WebhookCalls {
+  readonly #serviceUrls: ServiceUrls;
   readonly #agents = new Map<string, Agent>();
 
   readonly #clock: Clock;
   readonly #faults: Faults;
 
   constructor(serviceUrls: ServiceUrls, clock: Clock, faults: Faults) {
-    this.serviceUrls = serviceUrls;
+    this.#serviceUrls = serviceUrls;
     this.#clock = clock;
     this.#faults = faults;
   }
 
-  /**
-   * Posts a review and gives the JSON of the answer. `clientConfig` is that of the webhook; `name` is what faults
-   * match. Throws WebhookError, worded as the server words a failed call.
-   */
   async call(name: string, clientConfig: unknown, review: unknown, timeoutSeconds: number): Promise<unknown> {
     const { url, servername, ca, shown } = this.#endpoint(clientConfig);
     url.searchParams.set("timeout", `${timeoutSeconds}s`);
@@ -83,7 +90,7 @@ export class WebhookCaller {
     const name = textAt(service, "name");
     const port = numberAt(service, "port") ?? 443;
     const base =
-      this.serviceUrls.get(`${namespace}/${name}:${port}`) ?? this.serviceUrls.get(`${namespace}/${name}`);
+      this.#serviceUrls.get(`${namespace}/${name}:${port}`) ?? this.#serviceUrls.get(`${namespace}/${name}`);
     if (base === undefined) throw new WebhookError(`service ${JSON.stringify(name)} not found`);
     const url = new URL(base.includes("://") ? base : `https://${base}`);
     url.pathname = textAt(service, "path") || "/";

@@ -7,7 +7,7 @@ import type { Registry } from "./resources/registry.ts";
 import type { WriteContext } from "./resources/resource.ts";
 import type { Storage } from "./storage.ts";
 import type { Tokens } from "./tokens.ts";
-import type { WebhookCaller } from "./webhooks.ts";
+import type { WebhookCalls } from "./webhooks.ts";
 
 export type Log = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
@@ -20,8 +20,10 @@ export interface World {
   readonly authorizer: Authorizer;
   readonly faults: Faults;
   readonly tokens: Tokens;
-  readonly webhooks: WebhookCaller;
+  readonly webhooks: WebhookCalls;
   readonly log: Log;
+  /** Runs work once the present turn has ended. */
+  readonly soon: (run: () => void) => void;
 }
 
 /** What strategies see of it. */

@@ -7,6 +7,16 @@ import { ApiError } from "./api_error.ts";
 import { protobufStatus } from "./protobuf.ts";
 
 export type RawRequest = IncomingMessage | Http2ServerRequest;
+
+/** A request whose body is there already. */
+export interface WholeRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
 /** What both response classes have; the compatibility layer of HTTP/2 lacks a common type. */
 export interface RawResponse {
   statusCode: number;
@@ -52,7 +62,11 @@ export interface Exchange {
 }
 
 /** Undefined when the request names no path that can be read, as `//` and what goes on behind it. */
-export function makeExchange(request: RawRequest, response: RawResponse, user: User): Exchange | undefined {
+export function makeExchange(
+  request: RawRequest | WholeRequest,
+  response: RawResponse,
+  user: User,
+): Exchange | undefined {
   const url = URL.parse(request.url ?? "/", "https://sandbox");
   if (url === null) return undefined;
   const gone = new AbortController();
@@ -71,13 +85,13 @@ export function makeExchange(request: RawRequest, response: RawResponse, user: U
     header,
     rawHeaders: request.rawHeaders,
     body: () => {
-      body ??= readBody(request);
+      body ??= "body" in request ? withinLimit(request.body) : readBody(request);
       return body;
     },
     warnings: [],
     response,
     closed: gone.signal,
-    drop: () => dropConnection(request),
+    drop: () => ("body" in request ? response.destroy() : dropConnection(request)),
   };
 }
 
@@ -86,15 +100,22 @@ function dropConnection(request: RawRequest): void {
   else request.socket.destroy();
 }
 
+async function withinLimit(body: Buffer): Promise<Buffer> {
+  if (body.length > bodyLimit) throw tooLarge();
+  return body;
+}
+
+function tooLarge(): ApiError {
+  return new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyLimit}`);
+}
+
 async function readBody(request: RawRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
     const bytes: Buffer = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
     size += bytes.length;
-    if (size > bodyLimit) {
-      throw new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyLimit}`);
-    }
+    if (size > bodyLimit) throw tooLarge();
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

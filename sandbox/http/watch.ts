@@ -23,7 +23,7 @@ const shortestWatchMs = 1_800_000;
 
 type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
-type WatchParts = Pick<World, "clock" | "faults" | "log" | "random" | "storage">;
+type WatchParts = Pick<World, "clock" | "faults" | "log" | "random" | "soon" | "storage">;
 
 /** Answers a watch; returns when it is set up, the stream goes on. */
 export function watchObjects(world: WatchParts, exchange: Exchange, target: Target): void {
@@ -231,7 +231,7 @@ class WatchStream {
       this.#sending = false;
       this.#send(then);
     };
-    setImmediate(goOn);
+    this.#world.soon(goOn);
   }
 
   #convertThenSend(revision: Revision): void {
@@ -318,7 +318,7 @@ class WatchStream {
     this.#chunks.push(frame);
     if (this.#flushPlanned) return;
     this.#flushPlanned = true;
-    setImmediate(() => this.#flush());
+    this.#world.soon(() => this.#flush());
   }
 
   #flush(): void {
@@ -361,7 +361,7 @@ class WatchStream {
     this.#end();
     const { response } = this.#exchange;
     // The bytes written so far leave first, then the stream breaks.
-    setImmediate(() => response.destroy(new Error("watch dropped")));
+    this.#world.soon(() => response.destroy(new Error("watch dropped")));
   }
 
   #end(): void {

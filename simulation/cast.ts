@@ -1,0 +1,150 @@
+/** Carries out what a story says. */
+import type { StoredObject } from "../sandbox/index.ts";
+import type { SimulatedCluster } from "./cluster.ts";
+import type { Act } from "./story.ts";
+
+export class Cast {
+  readonly #cluster: SimulatedCluster;
+  readonly #endings = new Set<() => void>();
+
+  constructor(cluster: SimulatedCluster) {
+    this.#cluster = cluster;
+  }
+
+  do(act: Act): void {
+    const doer = this.#doers[act.act];
+    // Each is asked for what is its own: the key says so.
+    Reflect.apply(doer, undefined, [act]);
+  }
+
+  readonly #doers: { readonly [A in Act["act"]]: (act: Extract<Act, { act: A }>) => void } = {
+    create: ({ path, manifest }) => this.#ask("POST", path.slice(0, path.lastIndexOf("/")), manifest),
+    change: ({ path, patch }) => this.#ask("PATCH", path, patch),
+    delete: ({ path }) => this.#ask("DELETE", path, { propagationPolicy: "Background" }),
+    "delete pod": ({ share }) => this.#withPod(share, (pod) => this.#ask("DELETE", pathOf(pod))),
+    "evict pod": ({ share }) => this.#withPod(share, (pod) => this.#evict(pod)),
+    "crash container": ({ share }) =>
+      this.#withPod(share, ({ metadata: { name = "", namespace = "" } }) => {
+        this.#cluster.server.nodes?.crashContainer(namespace, name, "main");
+      }),
+    "recreate containers": ({ share }) => this.#withPod(share, (pod) => this.#recreate(pod, share)),
+    "kill replica": ({ number, afterWrites, downMs }) => this.#killReplica(number, afterWrites, downMs),
+    "skew clock": ({ number, ms }) => this.#replica(number)?.clock.skew(ms),
+    fault: ({ rule, forMs }) => this.#for(forMs, this.#cluster.server.faults.add(rule)),
+    "break watches": ({ share, how }) => this.#watch(share)?.[how](),
+    "silence watches": ({ share, forMs }) => {
+      const watch = this.#watch(share);
+      watch?.silence();
+      this.#for(forMs, () => watch?.resume());
+    },
+    "kill node": ({ name, forMs }) => {
+      this.#cluster.server.nodes?.kill(name);
+      this.#for(forMs, () => this.#cluster.server.nodes?.revive(name));
+    },
+    "cordon node": ({ name, forMs }) => this.#cordon(name, forMs),
+    "drain node": ({ name, forMs }) => {
+      this.#cordon(name, forMs);
+      for (const pod of this.#pods()) if (nodeOf(pod) === name) this.#evict(pod);
+    },
+    "fail pull": ({ image, forMs }) => {
+      this.#cluster.server.nodes?.failPull(image);
+      this.#for(forMs, () => this.#cluster.server.nodes?.mendPull(image));
+    },
+  };
+
+  /** All that is wrong ends: from now on everything is well. */
+  end(replicas: number): void {
+    for (const ending of this.#endings) ending();
+    this.#cluster.server.faults.clear();
+    for (let number = 0; number < replicas; number++) this.#cluster.start(number);
+    for (const replica of this.#cluster.replicas) replica.clock.skew(0);
+  }
+
+  #for(ms: number, ending: () => void): void {
+    const once = (): void => {
+      if (this.#endings.delete(once)) ending();
+    };
+    this.#endings.add(once);
+    this.#cluster.clock.after(ms, once);
+  }
+
+  #killReplica(number: number, afterWrites: number, downMs: number): void {
+    const replica = this.#replica(number);
+    if (replica === undefined) return;
+    const die = (): void => {
+      this.#cluster.kill(number);
+      this.#for(downMs, () => this.#cluster.start(number));
+    };
+    if (afterWrites === 0) {
+      die();
+      return;
+    }
+    let left = afterWrites;
+    const stop = this.#cluster.server.faults.onWrite(({ userAgent, resource }) => {
+      if (userAgent !== replica.userAgent || resource === "events") return;
+      left -= 1;
+      if (left > 0) return;
+      stop();
+      if (!replica.isDead) die();
+    });
+    this.#endings.add(stop);
+  }
+
+  #replica(number: number) {
+    return this.#cluster.replicas.find((replica) => replica.number === number);
+  }
+
+  #ask(method: string, path: string, body?: object): void {
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    void this.#cluster.ask(method, path, body, type);
+  }
+
+  #pods(): StoredObject[] {
+    return this.#cluster.objects("pods").filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  #withPod(share: number, act: (pod: StoredObject) => void): void {
+    const pods = this.#pods();
+    const pod = pods[Math.floor(share * pods.length)];
+    if (pod !== undefined) act(pod);
+  }
+
+  #evict(pod: StoredObject): void {
+    const { namespace, name } = pod.metadata;
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } };
+    this.#ask("POST", `${pathOf(pod)}/eviction`, eviction);
+  }
+
+  #recreate({ metadata: { namespace, name } }: StoredObject, share: number): void {
+    this.#ask("POST", `/apis/apps.kruise.io/v1alpha1/namespaces/${namespace}/containerrecreaterequests`, {
+      apiVersion: "apps.kruise.io/v1alpha1",
+      kind: "ContainerRecreateRequest",
+      metadata: { name: `again-${Math.floor(share * 1e9)}`, namespace },
+      spec: { podName: name, containers: [{ name: "main" }], ttlSecondsAfterFinished: 60 },
+    });
+  }
+
+  #watch(share: number) {
+    const watches = this.#cluster.server.faults.watches({ userAgent: "replica-" });
+    return watches[Math.floor(share * watches.length)];
+  }
+
+  #cordon(name: string, forMs: number): void {
+    const mark = (unschedulable: boolean): void => {
+      this.#cluster.server.cluster.update("nodes", { name }, (draft) => {
+        draft["spec"] = { ...(typeof draft["spec"] === "object" ? draft["spec"] : {}), unschedulable };
+      });
+    };
+    mark(true);
+    this.#for(forMs, () => mark(false));
+  }
+}
+
+function pathOf({ metadata: { namespace, name } }: StoredObject): string {
+  return `/api/v1/namespaces/${namespace}/pods/${name}`;
+}
+
+function nodeOf(pod: StoredObject): unknown {
+  const { spec } = pod;
+  return typeof spec === "object" && spec !== null && "nodeName" in spec ? spec.nodeName : undefined;
+}

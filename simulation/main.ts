@@ -1,0 +1,169 @@
+/** `npm run simulate`: tells stories from seeds in some processes, and says which of them went wrong. */
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { mutants } from "./mutants.ts";
+import { report } from "./report.ts";
+import { run } from "./run.ts";
+import type { Story } from "./story.ts";
+import type { Told } from "./worker.ts";
+
+const usage = `Usage: npm run simulate -- [flags]
+
+Tells what may happen to a cluster, each time another story: people, faults, controllers that die; and looks after each write whether
+what must hold holds. Ends with 1 where it did not.
+
+  --seeds N       stories (default 100)
+  --from SEED     of the first story (default: from the time of day)
+  --hours H       ends after so long, whatever is left (default: never)
+  --workers N     processes (default 2)
+  --replay FILE   tells the story of a file again
+  --mutants       breaks the controller in each known way, and says which story finds it
+  --mutant NAME   breaks it in this way`;
+
+const folder = join(import.meta.dirname, "..", ".refit", "simulation");
+
+interface Totals {
+  told: number;
+  simulatedMs: number;
+  writes: number;
+  steps: number;
+  failures: Told[];
+}
+
+interface Order {
+  readonly seeds: number;
+  readonly from: number;
+  readonly untilMs: number;
+  readonly workers: number;
+  readonly mutant: string;
+  /** Ends with the first story that goes wrong. */
+  readonly untilFailure: boolean;
+}
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: "string", default: "100" },
+      from: { type: "string" },
+      hours: { type: "string" },
+      workers: { type: "string", default: "2" },
+      replay: { type: "string" },
+      mutants: { type: "boolean", default: false },
+      mutant: { type: "string", default: "" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  if (values.replay !== undefined) return replay(values.replay);
+  const from = Number(values.from ?? Date.now() % 1_000_000_000);
+  const untilMs =
+    values.hours === undefined ? Number.POSITIVE_INFINITY : Date.now() + Number(values.hours) * 3_600_000;
+  const order = {
+    seeds: Number(values.seeds),
+    from,
+    untilMs,
+    workers: Number(values.workers),
+    mutant: values.mutant,
+  };
+  if (values.mutants) return judgeMutants({ ...order, untilFailure: true });
+  return judge({ ...order, untilFailure: values.mutant !== "" });
+}
+
+async function judge(order: Order): Promise<number> {
+  const { seeds, from, workers } = order;
+  console.log(`${seeds} stories from seed ${from} in ${workers} processes`);
+  const started = Date.now();
+  const totals = await tellAll(order, (so) => {
+    if (so.told % 200 === 0) console.log(line(so, started));
+  });
+  for (const { failure } of totals.failures) {
+    if (failure === undefined) continue;
+    const file = join(folder, `seed-${failure.story.seed}.json`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(file, `${JSON.stringify(failure.story, undefined, 2)}\n`);
+    console.log(`\n${report(failure.story, failure.run)}\n\nAgain: npm run simulate -- --replay ${file}`);
+  }
+  console.log(line(totals, started));
+  return totals.failures.length === 0 ? 0 : 1;
+}
+
+function line({ told, simulatedMs, writes, steps, failures }: Totals, started: number): string {
+  const took = Math.round((Date.now() - started) / 1000);
+  const hours = (simulatedMs / 3_600_000).toFixed(1);
+  return `${told} stories, ${hours} simulated hours in ${took} s, ${steps} steps, ${writes} writes of controllers, ${failures.length} went wrong`;
+}
+
+async function replay(file: string): Promise<number> {
+  const story: Story = JSON.parse(readFileSync(file, "utf8"));
+  const result = await run(story);
+  console.log(report(story, result));
+  return result.violations.length === 0 ? 0 : 1;
+}
+
+async function judgeMutants(order: Order): Promise<number> {
+  const survivors: string[] = [];
+  for (const { name } of mutants) {
+    const { told, failures } = await tellAll({ ...order, mutant: name }, () => undefined);
+    const found = failures[0]?.failure?.run.violations[0]?.text;
+    if (found === undefined) survivors.push(name);
+    console.log(
+      found === undefined
+        ? `SURVIVES  ${name}: ${told} stories`
+        : `caught    ${name}: story ${told}: ${found}`,
+    );
+  }
+  console.log(`${mutants.length - survivors.length} of ${mutants.length} mutants are caught`);
+  return survivors.length === 0 ? 0 : 1;
+}
+
+async function tellAll(order: Order, told: (totals: Totals) => void): Promise<Totals> {
+  const totals: Totals = { told: 0, simulatedMs: 0, writes: 0, steps: 0, failures: [] };
+  let next = 0;
+  const isOver = (): boolean =>
+    next >= order.seeds || Date.now() >= order.untilMs || (order.untilFailure && totals.failures.length > 0);
+  const lane = async (): Promise<void> => {
+    const worker = fork(join(import.meta.dirname, "worker.ts"), [order.mutant]);
+    try {
+      await heard(worker);
+      while (!isOver()) {
+        worker.send({ seed: order.from + next++ });
+        const result = await heard(worker);
+        if (result === undefined) continue;
+        totals.told += 1;
+        totals.simulatedMs += result.simulatedMs;
+        totals.writes += result.writes;
+        totals.steps += result.steps;
+        if (result.failure !== undefined) totals.failures.push(result);
+        told(totals);
+      }
+    } finally {
+      worker.disconnect();
+    }
+  };
+  await Promise.all(Array.from({ length: order.workers }, lane));
+  return totals;
+}
+
+/** The next message of a worker; undefined when it says that it is ready. */
+function heard(worker: ChildProcess): Promise<Told | undefined> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null): void =>
+      reject(new Error(`a process of the simulation ended with code ${code}`));
+    worker.once("exit", ended);
+    worker.once("message", (message) => {
+      worker.off("exit", ended);
+      resolve(isTold(message) ? message : undefined);
+    });
+  });
+}
+
+function isTold(message: unknown): message is Told {
+  return typeof message === "object" && message !== null && "seed" in message;
+}

@@ -1,0 +1,94 @@
+/** What a controller takes out of service: within the budget, not while it is paused, and not beyond the partition. */
+import type { StoredObject, StoredWrite } from "../../sandbox/index.ts";
+import { isActive, isReady, numberAt, textAt } from "./fields.ts";
+import type { Seen, SeenOwner, SeenPod } from "./seen.ts";
+import { hasOrdinal, ordinalOf } from "./workloads.ts";
+
+const revisionLabel = "controller-revision-hash";
+
+/** What is wrong with a write of a controller, a sentence each. */
+export function disruptionsOf(seen: Seen, write: StoredWrite, now: number, staleMs: number): string[] {
+  if (!/^pods(\/|$)/.test(write.resource)) return [];
+  const pod = seen.pod(write.namespace, write.name);
+  const owner = pod && seen.owner(pod.owner);
+  if (pod === undefined || owner === undefined || owner.isGone) return [];
+  const states = seen.recent(owner, staleMs);
+  const wrong = [...beyondPartition(owner, pod, states)];
+  if (pod.before === undefined || !isReady(pod.before) || (!pod.isGone && isReady(pod.now))) return wrong;
+  // It was the controller who did it.
+  pod.outSince = Number.NEGATIVE_INFINITY;
+  if (!isSurplus(owner, pod, states)) {
+    wrong.push(...beyondBudget(owner, states, now - staleMs));
+    if (states.every((state) => owner.kind.isPaused(state)))
+      wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
+  }
+  return wrong;
+}
+
+/** There are or were more pods than are wanted: some go, in service or not. */
+function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly StoredObject[]): boolean {
+  if (isActive(pod.now) && !pod.isGone) return false;
+  const active = [...pods.values()].filter(
+    (each) => each !== pod && !each.isGone && isActive(each.now),
+  ).length;
+  return states.some((state) => {
+    const replicas = kind.replicas(state);
+    if (replicas === undefined) return false;
+    if (textAt(state, "kind") === "StatefulSet" && !hasOrdinal(state, ordinalOf(pod.now))) return true;
+    return (
+      active + 1 > replicas &&
+      textAt(state, "kind") !== "StatefulSet" &&
+      numberAt(state, "spec", "updateStrategy", "rollingUpdate", "maxSurge") === 0
+    );
+  });
+}
+
+/** Pods that went out by themselves a moment ago count as in service: the controller may not have heard. */
+function beyondBudget(
+  { kind, name, pods }: SeenOwner,
+  states: readonly StoredObject[],
+  heard: number,
+): string[] {
+  const available = [...pods.values()].filter(
+    ({ now, isGone, outSince }) => (!isGone && isReady(now)) || (outSince !== undefined && outSince >= heard),
+  ).length;
+  const there = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)).length;
+  const floors = states.map((state) => {
+    const replicas = kind.replicas(state) ?? there;
+    return replicas - kind.maxUnavailable(state, replicas);
+  });
+  const floor = Math.min(...floors);
+  if (available >= floor) return [];
+  return [`${name}: ${available} pods are in service, ${floor} have to be`];
+}
+
+/** Pods of the newest revision that the partition does not allow. */
+function beyondPartition(
+  { kind, name, pods }: SeenOwner,
+  pod: SeenPod,
+  states: readonly StoredObject[],
+): string[] {
+  const newest = states.at(-1);
+  const revision = textAt(newest, "status", "updateRevision").replace(/^.*-/, "");
+  const current = textAt(newest, "status", "currentRevision").replace(/^.*-/, "");
+  if (newest === undefined || pod.isGone || revision === "" || revision === current) return [];
+  if (numberAt(newest, "status", "observedGeneration") !== newest.metadata.generation) return [];
+  const isNewest = ({ now }: SeenPod): boolean => revisionOf(now) === revision;
+  // What a node has no pod of yet gets the newest.
+  if (pod.before === undefined && kind.replicas(newest) === undefined) return [];
+  if (!isNewest(pod) || (pod.before !== undefined && revisionOf(pod.before) === revision)) return [];
+  const there = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now));
+  const updated = there.filter(isNewest).length;
+  const most = Math.max(
+    ...states.map((state) => {
+      const replicas = kind.replicas(state) ?? there.length;
+      return Math.max(replicas, there.length) - kind.partition(state, replicas);
+    }),
+  );
+  if (updated <= most) return [];
+  return [`${name}: ${updated} pods are at the newest revision, the partition allows ${most}`];
+}
+
+function revisionOf({ metadata }: StoredObject): string {
+  return (metadata.labels?.[revisionLabel] ?? "").replace(/^.*-/, "");
+}

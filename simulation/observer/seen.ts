@@ -1,0 +1,111 @@
+/** What the observer has seen of pods and their owners, and when: controllers may not have heard of the newest. */
+import type { ClusterChange, StoredObject } from "../../sandbox/index.ts";
+import type { SimulatedCluster } from "../cluster.ts";
+import { controllerOf, isReady, keyOf } from "./fields.ts";
+import { type WorkloadKind, workloads } from "./workloads.ts";
+
+export interface SeenPod {
+  readonly uid: string;
+  readonly owner: string;
+  now: StoredObject;
+  /** Before the newest change. */
+  before: StoredObject | undefined;
+  isGone: boolean;
+  /** When it went out of service, unless a controller did that; milliseconds of the clock. */
+  outSince: number | undefined;
+}
+
+export interface SeenOwner {
+  readonly kind: WorkloadKind;
+  readonly name: string;
+  /** Each state, and since when. */
+  readonly states: { readonly since: number; readonly object: StoredObject }[];
+  isGone: boolean;
+  readonly pods: Map<string, SeenPod>;
+}
+
+export class Seen {
+  readonly #cluster: SimulatedCluster;
+  readonly #owners = new Map<string, SeenOwner>();
+  readonly #pods = new Map<string, SeenPod>();
+
+  constructor(cluster: SimulatedCluster) {
+    this.#cluster = cluster;
+    const { cluster: stored } = cluster.server;
+    for (const kind of Object.values(workloads))
+      stored.subscribe(kind.resource, (change) => this.#ownerChanged(kind, change));
+    stored.subscribe("pods", (change) => this.#podChanged(change));
+  }
+
+  pod(namespace: string, name: string): SeenPod | undefined {
+    return this.#pods.get(`${namespace}/${name}`);
+  }
+
+  owner(uid: string): SeenOwner | undefined {
+    return this.#owners.get(uid);
+  }
+
+  owners(): Iterable<[string, SeenOwner]> {
+    return this.#owners;
+  }
+
+  /** Every state of an owner that was the newest at some time of the last `ms`. */
+  recent({ states }: SeenOwner, ms: number): StoredObject[] {
+    const from = this.#cluster.clock.monotonic() - ms;
+    return states
+      .filter((_, index) => (states[index + 1]?.since ?? Number.POSITIVE_INFINITY) >= from)
+      .map(({ object }) => object);
+  }
+
+  #ownerChanged(kind: WorkloadKind, { type, object }: ClusterChange): void {
+    const { uid = "", name = "", namespace = "" } = object.metadata;
+    const owner: SeenOwner = this.#owners.get(uid) ?? {
+      kind,
+      name: `${object.kind} ${namespace}/${name}`,
+      states: [],
+      isGone: false,
+      pods: new Map<string, SeenPod>(),
+    };
+    this.#owners.set(uid, owner);
+    owner.isGone = type === "DELETED";
+    this.#add(owner, object);
+  }
+
+  /** Of one generation the newest is kept. */
+  #add({ states }: SeenOwner, object: StoredObject): void {
+    const last = states.at(-1);
+    if (last !== undefined && last.object.metadata.generation === object.metadata.generation)
+      states[states.length - 1] = { since: last.since, object };
+    else states.push({ since: this.#cluster.clock.monotonic(), object });
+  }
+
+  #podChanged(change: ClusterChange): void {
+    const { object } = change;
+    const { uid = "" } = object.metadata;
+    const key = keyOf(object);
+    let pod = this.#pods.get(key);
+    if (pod === undefined || pod.uid !== uid) {
+      pod = {
+        uid,
+        owner: controllerOf(object)?.uid ?? "",
+        now: object,
+        before: undefined,
+        isGone: false,
+        outSince: undefined,
+      };
+      this.#pods.set(key, pod);
+      this.#owners.get(pod.owner)?.pods.set(uid, pod);
+    } else {
+      pod.before = pod.now;
+      pod.now = object;
+    }
+    pod.isGone = change.type === "DELETED";
+    const isOut = pod.isGone || !isReady(object);
+    if (!isOut) pod.outSince = undefined;
+    else
+      pod.outSince ??=
+        pod.before !== undefined && isReady(pod.before)
+          ? this.#cluster.clock.monotonic()
+          : Number.NEGATIVE_INFINITY;
+  }
+}

@@ -1,0 +1,244 @@
+/** The state that each object asks for, once nothing goes wrong any more: what is still missing, a sentence each. */
+import type { StoredObject } from "../../sandbox/index.ts";
+import type { SimulatedCluster } from "../cluster.ts";
+import {
+  amountAt,
+  at,
+  controllerOf,
+  isActive,
+  isReady,
+  isTerminating,
+  listAt,
+  numberAt,
+  textAt,
+} from "./fields.ts";
+import { hasOrdinal, ordinalOf, workloads } from "./workloads.ts";
+
+type Missing = (object: StoredObject, cluster: SimulatedCluster) => string[];
+
+/** Revisions that are kept beside those in use. */
+const historyLimit = 10;
+
+export function missing(cluster: SimulatedCluster): string[] {
+  const complaints: string[] = [];
+  for (const [resource, ask] of Object.entries(byResource)) {
+    for (const object of cluster.objects(resource)) {
+      const { namespace = "", name = "" } = object.metadata;
+      const found = isTerminating(object) ? ["is still being deleted"] : ask(object, cluster);
+      for (const each of found) complaints.push(`${object.kind} ${namespace}/${name}: ${each}`);
+    }
+  }
+  return [...complaints, ...orphans(cluster)];
+}
+
+function podsOf(owner: StoredObject, cluster: SimulatedCluster): StoredObject[] {
+  return cluster
+    .objects("pods", owner.metadata.namespace)
+    .filter((pod) => controllerOf(pod)?.uid === owner.metadata.uid);
+}
+
+function isObserved(object: StoredObject): string[] {
+  const seen = numberAt(object, "status", "observedGeneration");
+  return seen === object.metadata.generation
+    ? []
+    : [`generation ${object.metadata.generation} is not observed, but ${seen}`];
+}
+
+function equal(what: string, found: number, wanted: number): string[] {
+  return found === wanted ? [] : [`${what}: ${found}, not ${wanted}`];
+}
+
+/** Status against what there is. */
+function counts(
+  object: StoredObject,
+  pods: readonly StoredObject[],
+  fields: Readonly<Record<string, (pod: StoredObject) => boolean>>,
+): string[] {
+  return Object.entries(fields).flatMap(([field, counted]) =>
+    equal(`status.${field}`, numberAt(object, "status", field), pods.filter(counted).length),
+  );
+}
+
+function isUpdated(owner: StoredObject): (pod: StoredObject) => boolean {
+  const revision = shortOf(textAt(owner, "status", "updateRevision"));
+  return ({ metadata }) => shortOf(metadata.labels?.["controller-revision-hash"] ?? "") === revision;
+}
+
+function shortOf(revision: string): string {
+  return revision.replace(/^.*-/, "");
+}
+
+function ready(pods: readonly StoredObject[]): string[] {
+  return pods.filter((pod) => !isReady(pod)).map(({ metadata }) => `${metadata.name} is not ready`);
+}
+
+/** Pods have the images that their revision says. */
+function images(owner: StoredObject, pods: readonly StoredObject[]): string[] {
+  const wanted = textAt(listAt(owner, "spec", "template", "spec", "containers")[0], "image");
+  return pods
+    .filter(isUpdated(owner))
+    .filter((pod) => textAt(mainOf(pod), "image") !== wanted)
+    .map(
+      ({ metadata }) => `${metadata.name} does not have image ${wanted}, though it is at the newest revision`,
+    );
+}
+
+function mainOf(pod: StoredObject): unknown {
+  return listAt(pod, "spec", "containers").find((container) => textAt(container, "name") === "main");
+}
+
+function history(owner: StoredObject, cluster: SimulatedCluster): string[] {
+  const kept = cluster
+    .objects("controllerrevisions.apps", owner.metadata.namespace)
+    .filter((revision) => controllerOf(revision)?.uid === owner.metadata.uid).length;
+  return kept <= historyLimit + 2 ? [] : [`${kept} revisions are kept`];
+}
+
+function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[]): string[] {
+  const rules = workloads[kind];
+  if (rules === undefined || rules.isPaused(owner)) return [];
+  const replicas = rules.replicas(owner) ?? pods.length;
+  const least =
+    replicas -
+    Math.ceil(
+      amountAt(owner, ["spec", "updateStrategy", "rollingUpdate", "partition"], replicas, Math.ceil, 0),
+    );
+  const found = pods.filter(isUpdated(owner)).length;
+  return found >= least ? [] : [`${found} pods are at the newest revision, not ${least}`];
+}
+
+const cloneSet: Missing = (object, cluster) => {
+  const pods = podsOf(object, cluster);
+  const active = pods.filter(isActive);
+  return [
+    ...isObserved(object),
+    ...equal("pods", pods.length, numberAt(object, "spec", "replicas")),
+    ...ready(pods),
+    ...updated("CloneSet", object, active),
+    ...images(object, active),
+    ...counts(object, active, {
+      replicas: () => true,
+      readyReplicas: isReady,
+      availableReplicas: isReady,
+      updatedReplicas: isUpdated(object),
+    }),
+    ...history(object, cluster),
+  ];
+};
+
+const statefulSet: Missing = (object, cluster) => {
+  const pods = podsOf(object, cluster);
+  return [
+    ...isObserved(object),
+    ...equal("pods", pods.length, numberAt(object, "spec", "replicas")),
+    ...pods
+      .filter((pod) => !hasOrdinal(object, ordinalOf(pod)))
+      .map(({ metadata }) => `${metadata.name} is not wanted`),
+    ...ready(pods),
+    ...updated("StatefulSet", object, pods),
+    ...images(object, pods),
+    ...counts(object, pods, {
+      replicas: () => true,
+      readyReplicas: isReady,
+      updatedReplicas: isUpdated(object),
+    }),
+    ...history(object, cluster),
+  ];
+};
+
+const daemonSet: Missing = (object, cluster) => {
+  const pods = podsOf(object, cluster);
+  const nodes = cluster.objects("nodes").map(({ metadata }) => metadata.name ?? "");
+  return [
+    ...isObserved(object),
+    ...nodes.flatMap((node) =>
+      equal(`pods on ${node}`, pods.filter((pod) => textAt(pod, "spec", "nodeName") === node).length, 1),
+    ),
+    ...ready(pods),
+    ...updated("DaemonSet", object, pods),
+    ...images(object, pods),
+    ...equal("status.numberReady", numberAt(object, "status", "numberReady"), nodes.length),
+    ...equal(
+      "status.updatedNumberScheduled",
+      numberAt(object, "status", "updatedNumberScheduled"),
+      pods.filter(isUpdated(object)).length,
+    ),
+    ...history(object, cluster),
+  ];
+};
+
+const sidecarSet: Missing = (object) => {
+  const matched = numberAt(object, "status", "matchedPods");
+  const strategy = at(object, "spec", "updateStrategy");
+  const stay =
+    at(strategy, "paused") === true ? matched : amountAt(strategy, ["partition"], matched, Math.ceil, 0);
+  const found = numberAt(object, "status", "updatedPods");
+  return [
+    ...isObserved(object),
+    ...(found >= matched - stay ? [] : [`${found} of ${matched} pods are updated, not ${matched - stay}`]),
+  ];
+};
+
+const broadcastJob: Missing = (object, cluster) => {
+  // What became of nodes after its end is not its business.
+  if (textAt(object, "status", "completionTime") !== "") return [];
+  const nodes = cluster.objects("nodes").length;
+  return [
+    ...equal("status.desired", numberAt(object, "status", "desired"), nodes),
+    ...equal(
+      "status.succeeded and failed",
+      numberAt(object, "status", "succeeded") + numberAt(object, "status", "failed"),
+      nodes,
+    ),
+    ...equal("status.active", numberAt(object, "status", "active"), 0),
+  ];
+};
+
+const imagePullJob: Missing = (object) =>
+  textAt(object, "status", "completionTime") === "" ? ["is not complete"] : [];
+
+const unitedDeployment: Missing = (object, cluster) => {
+  const subsets = cluster
+    .objects("clonesets.apps.kruise.io", object.metadata.namespace)
+    .filter((subset) => controllerOf(subset)?.uid === object.metadata.uid);
+  const sum = subsets.reduce((total, subset) => total + numberAt(subset, "spec", "replicas"), 0);
+  return [
+    ...isObserved(object),
+    ...equal("replicas of its subsets", sum, numberAt(object, "spec", "replicas")),
+    ...equal("status.replicas", numberAt(object, "status", "replicas"), sum),
+    ...equal("status.readyReplicas", numberAt(object, "status", "readyReplicas"), sum),
+  ];
+};
+
+const recreateRequest: Missing = (object) =>
+  ["Completed", "Failed", "Succeeded"].includes(textAt(object, "status", "phase")) ? [] : ["is not complete"];
+
+const byResource: Readonly<Record<string, Missing>> = {
+  "clonesets.apps.kruise.io": cloneSet,
+  "statefulsets.apps.kruise.io": statefulSet,
+  "daemonsets.apps.kruise.io": daemonSet,
+  "sidecarsets.apps.kruise.io": sidecarSet,
+  "broadcastjobs.apps.kruise.io": broadcastJob,
+  "imagepulljobs.apps.kruise.io": imagePullJob,
+  "uniteddeployments.apps.kruise.io": unitedDeployment,
+  "containerrecreaterequests.apps.kruise.io": recreateRequest,
+};
+
+/** What an owner that is gone has left behind. */
+function orphans(cluster: SimulatedCluster): string[] {
+  const owners = new Set<string>();
+  for (const resource of Object.keys(byResource))
+    for (const { metadata } of cluster.objects(resource)) owners.add(metadata.uid ?? "");
+  return ["pods", "controllerrevisions.apps"].flatMap((resource) =>
+    cluster
+      .objects(resource)
+      .filter((object) => {
+        const owner = controllerOf(object);
+        return owner !== undefined && !owners.has(owner.uid);
+      })
+      .map(
+        ({ metadata }) =>
+          `${resource} ${metadata.namespace}/${metadata.name} is left of an owner that is gone`,
+      ),
+  );
+}

@@ -1,0 +1,40 @@
+/** What went wrong, as a story for people. */
+import type { Run } from "./run.ts";
+import type { Act, Story } from "./story.ts";
+
+/** Lines of the trace before the violation. */
+const lastWrites = 25;
+
+export function report(story: Story, { violations, trace }: Run): string {
+  const { seed, replicas, shards, nodes, steps } = story;
+  const cast = `${replicas} replicas with ${shards} shards, ${nodes} nodes`;
+  return [
+    `Seed ${seed}: ${cast}`,
+    "",
+    "What happened:",
+    ...steps.map(({ at, do: act }) => `  ${seconds(at)}  ${told(act)}`),
+    "",
+    "The last writes:",
+    ...trace
+      .filter((line) => !/ (events|leases\S*) /.test(line) && !line.includes(" story "))
+      .slice(-lastWrites)
+      .map((line) => {
+        const [at, ...words] = line.split(" ");
+        return `  ${seconds(Number(at))}  ${words.join(" ")}`;
+      }),
+    "",
+    "What must not be:",
+    ...violations.map(({ at, text }) => `  ${seconds(at)}  ${text}`),
+  ].join("\n");
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(3).padStart(9)} s`;
+}
+
+function told({ act, ...details }: Act): string {
+  const text = Object.entries(details).map(([name, value]) =>
+    typeof value === "string" ? value : `${name} ${JSON.stringify(value)}`,
+  );
+  return `${act}: ${text.join(", ")}`;
+}

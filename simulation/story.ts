@@ -1,0 +1,201 @@
+/**
+ * What happens in one run, as data drawn from its seed: what people do, what goes wrong. A story can be written to a file, shortened
+ * and told again.
+ */
+import { type Random, seededRandom } from "../kube/index.ts";
+import type { FaultRule } from "../sandbox/index.ts";
+import { Chance } from "./chance.ts";
+import { type Applied, budgetOf, makers } from "./manifests.ts";
+
+export type Act =
+  | { readonly act: "create"; readonly path: string; readonly manifest: object }
+  | { readonly act: "change"; readonly path: string; readonly patch: object }
+  | { readonly act: "delete"; readonly path: string }
+  /** Of pods: `share` says which of those that are there. */
+  | {
+      readonly act: "delete pod" | "evict pod" | "crash container" | "recreate containers";
+      readonly share: number;
+    }
+  /** Dies at once, or after so many of its writes are stored; comes back later. */
+  | {
+      readonly act: "kill replica";
+      readonly number: number;
+      readonly afterWrites: number;
+      readonly downMs: number;
+    }
+  | { readonly act: "skew clock"; readonly number: number; readonly ms: number }
+  | { readonly act: "fault"; readonly rule: FaultRule; readonly forMs: number }
+  | { readonly act: "break watches"; readonly how: "end" | "drop" | "truncate"; readonly share: number }
+  | { readonly act: "silence watches"; readonly share: number; readonly forMs: number }
+  | { readonly act: "kill node" | "cordon node"; readonly name: string; readonly forMs: number }
+  | { readonly act: "drain node"; readonly name: string; readonly forMs: number }
+  | { readonly act: "fail pull"; readonly image: string; readonly forMs: number };
+
+export interface Step {
+  /** Milliseconds after the beginning. */
+  readonly at: number;
+  readonly do: Act;
+}
+
+export interface Story {
+  readonly seed: number;
+  readonly replicas: number;
+  readonly shards: number;
+  readonly nodes: number;
+  readonly namespaces: readonly string[];
+  readonly steps: readonly Step[];
+  /** So much may pass until a controller has heard of what is stored, or a write that it sent arrives. */
+  readonly staleMs: number;
+}
+
+const namespaces = ["blue", "green"] as const;
+/** Replicas have started, and nodes have their NodeImages. */
+const beginMs = 5_000;
+/** Of a network and a server that are well. */
+const promptMs = 1_500;
+
+export function storyOf(seed: number): Story {
+  return new Teller(seed, seededRandom(seed)).tell();
+}
+
+class Teller {
+  readonly #seed: number;
+  readonly #chance: Chance;
+  readonly #steps: Step[] = [];
+  readonly #applied: Applied[] = [];
+  readonly #replicas: number;
+  readonly #nodes: number;
+  #staleMs = promptMs;
+  #now = beginMs;
+
+  constructor(seed: number, random: Random) {
+    this.#seed = seed;
+    this.#chance = new Chance(random);
+    this.#replicas = this.#chance.whole(1, 3);
+    this.#nodes = this.#chance.whole(2, 5);
+  }
+
+  tell(): Story {
+    const chance = this.#chance;
+    for (let left = chance.whole(1, 4); left > 0; left--) this.#apply();
+    for (let left = chance.whole(5, 25); left > 0; left--) {
+      this.#now += chance.between(20, 60_000);
+      if (this.#applied.length < 6 && chance.is(0.05)) this.#apply();
+      else this.#add(chance.is(0.55) ? this.#people() : this.#trouble());
+    }
+    return {
+      seed: this.#seed,
+      replicas: this.#replicas,
+      shards: chance.is(0.25) ? 2 : 1,
+      nodes: this.#nodes,
+      namespaces,
+      steps: this.#steps,
+      staleMs: this.#staleMs,
+    };
+  }
+
+  #add(act: Act): void {
+    this.#steps.push({ at: this.#now, do: act });
+  }
+
+  #apply(): void {
+    const chance = this.#chance;
+    const name = `w${this.#applied.length + 1}`;
+    const applied = chance.oneOf(makers)(chance, chance.oneOf(namespaces), name);
+    this.#create(applied);
+    const budget = chance.is(0.2) ? budgetOf(chance, applied) : undefined;
+    if (budget !== undefined) this.#create(budget);
+  }
+
+  #create(applied: Applied): void {
+    this.#applied.push(applied);
+    this.#add({ act: "create", path: applied.path, manifest: applied.manifest });
+  }
+
+  #people(): Act {
+    const chance = this.#chance;
+    const { path, change } = chance.oneOf(this.#all());
+    switch (chance.whole(0, 9)) {
+      case 0:
+        return chance.is(0.4) ? { act: "delete", path } : this.#podGoes();
+      case 1:
+        return this.#podGoes();
+      case 2:
+        return { act: "recreate containers", share: chance.share() };
+      default:
+        return { act: "change", path, patch: change(chance) };
+    }
+  }
+
+  #all(): [Applied, ...Applied[]] {
+    const [first, ...others] = this.#applied;
+    if (first === undefined) throw new Error("a story begins with an object");
+    return [first, ...others];
+  }
+
+  #podGoes(): Act {
+    return { act: this.#chance.oneOf(["delete pod", "evict pod"]), share: this.#chance.share() };
+  }
+
+  #trouble(): Act {
+    const chance = this.#chance;
+    const number = chance.whole(0, this.#replicas - 1);
+    const name = `node${chance.whole(1, this.#nodes)}`;
+    const forMs = chance.between(200, 90_000);
+    switch (chance.whole(0, 10)) {
+      case 0:
+      case 1:
+      case 2: {
+        const afterWrites = chance.is(0.7) ? chance.whole(1, 12) : 0;
+        return { act: "kill replica", number, afterWrites, downMs: chance.between(10, 40_000) };
+      }
+      case 3:
+        return { act: "crash container", share: chance.share() };
+      case 4:
+        return { act: chance.oneOf(["kill node", "cordon node", "drain node"]), name, forMs };
+      case 5:
+        return { act: "fail pull", image: `${chance.oneOf(["web", "side"])}:${chance.whole(1, 4)}`, forMs };
+      case 6:
+        return {
+          act: "break watches",
+          how: chance.oneOf(["end", "drop", "truncate"]),
+          share: chance.share(),
+        };
+      case 7:
+        this.#staleMs = Math.max(this.#staleMs, forMs + promptMs);
+        return { act: "silence watches", share: chance.share(), forMs };
+      case 8:
+        return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };
+      default:
+        return { act: "fault", rule: this.#rule(), forMs };
+    }
+  }
+
+  #rule(): FaultRule {
+    const chance = this.#chance;
+    const of = { userAgent: "replica-", probability: chance.oneOf([0.05, 0.3, 1]) };
+    const verb = chance.oneOf([["create", "patch", "delete", "update"], ["patch"], ["create"]]);
+    switch (chance.whole(0, 6)) {
+      case 0: {
+        const ms = chance.between(20, 8_000);
+        this.#staleMs = Math.max(this.#staleMs, 2 * ms + promptMs);
+        return { ...of, verb: [...verb, "get", "list"], effect: { type: "latency", ms, jitterMs: ms } };
+      }
+      case 1: {
+        const ms = chance.between(20, 8_000);
+        this.#staleMs = Math.max(this.#staleMs, ms + promptMs);
+        return { ...of, verb: ["watch", "list"], effect: { type: "lag", ms } };
+      }
+      case 2:
+        return { ...of, verb, effect: { type: "status", code: chance.oneOf([409, 429, 500, 503, 504]) } };
+      case 3:
+        return { ...of, verb, effect: { type: "drop", when: "before" } };
+      case 4:
+        return { ...of, verb, effect: { type: "drop", when: "after" } };
+      case 5:
+        return { verb: "webhook", probability: of.probability, effect: { type: "timeout" } };
+      default:
+        return { ...of, verb: ["watch", "list"], effect: { type: "expire" } };
+    }
+  }
+}
