@@ -95,7 +95,8 @@ const cloneSet: Maker = (chance, namespace, name) => {
       selector: selector(name),
       template: template(name, chance),
       minReadySeconds: chance.oneOf([0, 0, 5]),
-      updateStrategy: { type, ...strategy(chance) },
+      revisionHistoryLimit: chance.whole(1, 3),
+      updateStrategy: { type, paused: chance.is(0.1), ...strategy(chance) },
     },
     (each) => {
       switch (each.whole(0, 7)) {
@@ -133,7 +134,11 @@ const statefulSet: Maker = (chance, namespace, name) => {
       selector: selector(name),
       podManagementPolicy: chance.oneOf(["OrderedReady", "Parallel"]),
       template: template(name, chance, { readinessGates: [{ conditionType: "InPlaceUpdateReady" }] }),
-      updateStrategy: { type: "RollingUpdate", rollingUpdate: { podUpdatePolicy, ...rolling(chance) } },
+      revisionHistoryLimit: chance.whole(1, 3),
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { podUpdatePolicy, paused: chance.is(0.1), ...rolling(chance) },
+      },
     },
     (each) => {
       switch (each.whole(0, 6)) {
@@ -168,7 +173,11 @@ const daemonSet: Maker = (chance, namespace, name) => {
     {
       selector: selector(name),
       template: template(name, chance),
-      updateStrategy: { type: "RollingUpdate", rollingUpdate: { rollingUpdateType, ...rolling(chance) } },
+      revisionHistoryLimit: chance.whole(1, 3),
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { rollingUpdateType, paused: chance.is(0.2), ...rolling(chance) },
+      },
     },
     (each) => {
       switch (each.whole(0, 4)) {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Cast } from "./cast.ts";
 import { SimulatedCluster } from "./cluster.ts";
 import { Observer, type Violation } from "./observer/observer.ts";
-import type { Story } from "./story.ts";
+import { type Story, staleMsAt } from "./story.ts";
 
 export interface Run {
   readonly violations: readonly Violation[];
@@ -33,7 +33,7 @@ export async function run(story: Story): Promise<Run> {
     unexpected: (replica, where) =>
       observer?.violation(`${replica} met an error that nobody expected in: ${where}: ${log.at(-1)}`),
   });
-  observer = new Observer(cluster, story.staleMs);
+  observer = new Observer(cluster, (now) => staleMsAt(story, now));
   const cast = new Cast(cluster);
   const { clock } = cluster;
   const { violations } = observer;

@@ -44,8 +44,15 @@ export interface Story {
   readonly nodes: number;
   readonly namespaces: readonly string[];
   readonly steps: readonly Step[];
-  /** So much may pass until a controller has heard of what is stored, or a write that it sent arrives. */
-  readonly staleMs: number;
+  /** When controllers hear late of what is stored, or their writes arrive late. */
+  readonly stale: readonly Stale[];
+}
+
+/** From one time to another (milliseconds after the beginning), by so many milliseconds. */
+interface Stale {
+  readonly from: number;
+  readonly to: number;
+  readonly ms: number;
 }
 
 const namespaces = ["blue", "green"] as const;
@@ -53,6 +60,11 @@ const namespaces = ["blue", "green"] as const;
 const beginMs = 5_000;
 /** Of a network and a server that are well. */
 const promptMs = 1_500;
+
+/** So much may have passed by then since a controller heard of what is stored, or sent a write that arrives. */
+export function staleMsAt({ stale }: Story, at: number): number {
+  return Math.max(promptMs, ...stale.filter(({ from, to }) => from <= at && at <= to).map(({ ms }) => ms));
+}
 
 export function storyOf(seed: number): Story {
   return new Teller(seed, seededRandom(seed)).tell();
@@ -65,7 +77,7 @@ class Teller {
   readonly #applied: Applied[] = [];
   readonly #replicas: number;
   readonly #nodes: number;
-  #staleMs = promptMs;
+  readonly #stale: Stale[] = [];
   #now = beginMs;
 
   constructor(seed: number, random: Random) {
@@ -90,7 +102,7 @@ class Teller {
       nodes: this.#nodes,
       namespaces,
       steps: this.#steps,
-      staleMs: this.#staleMs,
+      stale: this.#stale,
     };
   }
 
@@ -162,28 +174,34 @@ class Teller {
           share: chance.share(),
         };
       case 7:
-        this.#staleMs = Math.max(this.#staleMs, forMs + promptMs);
+        this.#hearLate(forMs, forMs);
         return { act: "silence watches", share: chance.share(), forMs };
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };
       default:
-        return { act: "fault", rule: this.#rule(), forMs };
+        return { act: "fault", rule: this.#rule(forMs), forMs };
     }
   }
 
-  #rule(): FaultRule {
+  /** Until so long after the trouble that all of it has arrived. */
+  #hearLate(forMs: number, ms: number): void {
+    const late = ms + promptMs;
+    this.#stale.push({ from: this.#now, to: this.#now + forMs + late, ms: late });
+  }
+
+  #rule(forMs: number): FaultRule {
     const chance = this.#chance;
     const of = { userAgent: "replica-", probability: chance.oneOf([0.05, 0.3, 1]) };
     const verb = chance.oneOf([["create", "patch", "delete", "update"], ["patch"], ["create"]]);
     switch (chance.whole(0, 6)) {
       case 0: {
         const ms = chance.between(20, 8_000);
-        this.#staleMs = Math.max(this.#staleMs, 2 * ms + promptMs);
+        this.#hearLate(forMs, 2 * ms);
         return { ...of, verb: [...verb, "get", "list"], effect: { type: "latency", ms, jitterMs: ms } };
       }
       case 1: {
         const ms = chance.between(20, 8_000);
-        this.#staleMs = Math.max(this.#staleMs, ms + promptMs);
+        this.#hearLate(forMs, ms);
         return { ...of, verb: ["watch", "list"], effect: { type: "lag", ms } };
       }
       case 2:

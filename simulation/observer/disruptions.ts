@@ -1,19 +1,18 @@
 /** What a controller takes out of service: within the budget, not while it is paused, and not beyond the partition. */
-import type { StoredObject, StoredWrite } from "../../sandbox/index.ts";
-import { isActive, isReady, numberAt, textAt } from "./fields.ts";
-import type { Seen, SeenOwner, SeenPod } from "./seen.ts";
+import type { StoredObject } from "../../sandbox/index.ts";
+import { conditionIs, isActive, isReady, listAt, numberAt, textAt } from "./fields.ts";
+import type { Rule, SeenWrite } from "./rule.ts";
+import type { SeenOwner, SeenPod } from "./seen.ts";
 import { hasOrdinal, ordinalOf } from "./workloads.ts";
 
 const revisionLabel = "controller-revision-hash";
 
-/** What is wrong with a write of a controller, a sentence each. */
-export function disruptionsOf(seen: Seen, write: StoredWrite, now: number, staleMs: number): string[] {
-  if (!/^pods(\/|$)/.test(write.resource)) return [];
-  const pod = seen.pod(write.namespace, write.name);
+export const disruptions: Rule = (write) => {
+  const { pod, seen, now, staleMs } = write;
   const owner = pod && seen.owner(pod.owner);
-  if (pod === undefined || owner === undefined || owner.isGone) return [];
+  if (!isByController(write) || pod === undefined || owner === undefined || owner.isGone) return [];
   const states = seen.recent(owner, staleMs);
-  const wrong = [...beyondPartition(owner, pod, states)];
+  const wrong = [...beyondPartition(owner, pod, states), ...tooEarly(owner, pod)];
   if (pod.before === undefined || !isReady(pod.before) || (!pod.isGone && isReady(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
@@ -23,6 +22,29 @@ export function disruptionsOf(seen: Seen, write: StoredWrite, now: number, stale
       wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
   }
   return wrong;
+};
+
+export function isByController({ userAgent }: SeenWrite): boolean {
+  return userAgent.startsWith("replica-");
+}
+
+/** Brought back into service before it runs what it asks for. */
+function tooEarly({ name }: SeenOwner, { before, now, isGone }: SeenPod): string[] {
+  const isBack =
+    before !== undefined &&
+    !isGone &&
+    conditionIs(before, "InPlaceUpdateReady", "False") &&
+    conditionIs(now, "InPlaceUpdateReady", "True");
+  if (!isBack) return [];
+  const running = new Map(
+    listAt(now, "status", "containerStatuses").map((status) => [
+      textAt(status, "name"),
+      textAt(status, "image"),
+    ]),
+  );
+  return listAt(now, "spec", "containers")
+    .filter((container) => running.get(textAt(container, "name")) !== textAt(container, "image"))
+    .map((container) => `${name}: ${now.metadata.name} is back before ${textAt(container, "image")} runs`);
 }
 
 /** There are or were more pods than are wanted: some go, in service or not. */

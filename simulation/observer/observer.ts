@@ -1,10 +1,15 @@
 /** Watches all that is stored, and says what must not be. It shares no code with the controllers. */
 import type { StoredObject } from "../../sandbox/index.ts";
 import type { SimulatedCluster } from "../cluster.ts";
-import { disruptionsOf } from "./disruptions.ts";
+import { budgets } from "./budgets.ts";
+import { disruptions } from "./disruptions.ts";
 import { keyOf } from "./fields.ts";
+import { jobs } from "./jobs.ts";
+import { leadership } from "./leadership.ts";
+import type { Rule } from "./rule.ts";
 import { Seen } from "./seen.ts";
 import { missing } from "./settled.ts";
+import { sidecars } from "./sidecars.ts";
 
 export interface Violation {
   /** Milliseconds after the beginning. */
@@ -22,7 +27,8 @@ export class Observer {
   readonly trace: string[] = [];
   readonly #cluster: SimulatedCluster;
 
-  constructor(cluster: SimulatedCluster, staleMs: number) {
+  /** `staleMsAt`: how late controllers may be at that time. */
+  constructor(cluster: SimulatedCluster, staleMsAt: (now: number) => number) {
     this.#cluster = cluster;
     const seen = new Seen(cluster);
     const { server, clock } = cluster;
@@ -35,12 +41,13 @@ export class Observer {
       const { userAgent, verb, resource, namespace, name } = write;
       const now = clock.monotonic();
       this.trace.push(`${Math.round(now)} ${userAgent} ${verb} ${resource} ${namespace}/${name}`);
-      if (!userAgent.startsWith("replica-") || resource.startsWith("leases") || resource.startsWith("events"))
-        return;
+      const pod = /^pods(\/|$)/.test(resource) ? seen.pod(namespace, name) : undefined;
+      const seenWrite = { ...write, cluster, seen, pod, now, staleMs: staleMsAt(now) };
+      for (const rule of rules)
+        for (const text of rule(seenWrite)) this.violation(`${userAgent} ${verb} ${resource}: ${text}`);
+      if (!userAgent.startsWith("replica-") || /^(leases|events)/.test(resource)) return;
       this.writes += 1;
       this.lastWriteAt = now;
-      for (const text of disruptionsOf(seen, write, now, staleMs))
-        this.violation(`${userAgent} ${verb} ${resource}: ${text}`);
     });
   }
 
@@ -62,3 +69,4 @@ export class Observer {
 }
 
 const owned = ["pods", "controllerrevisions.apps", "clonesets.apps.kruise.io"];
+const rules: readonly Rule[] = [disruptions, budgets, sidecars, jobs, leadership];

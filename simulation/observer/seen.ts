@@ -11,6 +11,8 @@ export interface SeenPod {
   /** Before the newest change. */
   before: StoredObject | undefined;
   isGone: boolean;
+  /** Somebody's request took it out of service. */
+  isTaken: boolean;
   /** When it went out of service, unless a controller did that; milliseconds of the clock. */
   outSince: number | undefined;
 }
@@ -28,6 +30,7 @@ export class Seen {
   readonly #cluster: SimulatedCluster;
   readonly #owners = new Map<string, SeenOwner>();
   readonly #pods = new Map<string, SeenPod>();
+  readonly #others = new Map<string, { readonly since: number; readonly object: StoredObject }[]>();
 
   constructor(cluster: SimulatedCluster) {
     this.#cluster = cluster;
@@ -35,6 +38,13 @@ export class Seen {
     for (const kind of Object.values(workloads))
       stored.subscribe(kind.resource, (change) => this.#ownerChanged(kind, change));
     stored.subscribe("pods", (change) => this.#podChanged(change));
+    for (const resource of others) {
+      stored.subscribe(resource, ({ object }) => {
+        const key = `${resource} ${object.metadata.uid}`;
+        const states = this.#others.get(key) ?? [];
+        this.#others.set(key, [...states.slice(-20), { since: this.#cluster.clock.monotonic(), object }]);
+      });
+    }
   }
 
   pod(namespace: string, name: string): SeenPod | undefined {
@@ -50,11 +60,26 @@ export class Seen {
   }
 
   /** Every state of an owner that was the newest at some time of the last `ms`. */
-  recent({ states }: SeenOwner, ms: number): StoredObject[] {
+  recent({ states }: Pick<SeenOwner, "states">, ms: number): StoredObject[] {
     const from = this.#cluster.clock.monotonic() - ms;
     return states
       .filter((_, index) => (states[index + 1]?.since ?? Number.POSITIVE_INFINITY) >= from)
       .map(({ object }) => object);
+  }
+
+  /** The same of SidecarSets, BroadcastJobs and leases. */
+  recentSets(object: StoredObject, ms: number): StoredObject[] {
+    for (const resource of others) {
+      const states = this.#others.get(`${resource} ${object.metadata.uid}`);
+      if (states !== undefined) return this.recent({ states }, ms);
+    }
+    return [object];
+  }
+
+  /** How many of the pods went out of service by themselves since then. */
+  unheard(pods: readonly StoredObject[], since: number): number {
+    return pods.filter((pod) => (this.#pods.get(keyOf(pod))?.outSince ?? Number.NEGATIVE_INFINITY) >= since)
+      .length;
   }
 
   #ownerChanged(kind: WorkloadKind, { type, object }: ClusterChange): void {
@@ -91,6 +116,7 @@ export class Seen {
         now: object,
         before: undefined,
         isGone: false,
+        isTaken: false,
         outSince: undefined,
       };
       this.#pods.set(key, pod);
@@ -101,6 +127,7 @@ export class Seen {
     }
     pod.isGone = change.type === "DELETED";
     const isOut = pod.isGone || !isReady(object);
+    if (!isOut) pod.isTaken = false;
     if (!isOut) pod.outSince = undefined;
     else
       pod.outSince ??=
@@ -109,3 +136,9 @@ export class Seen {
           : Number.NEGATIVE_INFINITY;
   }
 }
+
+const others = [
+  "sidecarsets.apps.kruise.io",
+  "broadcastjobs.apps.kruise.io",
+  "leases.coordination.k8s.io",
+] as const;

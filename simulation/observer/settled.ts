@@ -16,9 +16,6 @@ import { hasOrdinal, ordinalOf, workloads } from "./workloads.ts";
 
 type Missing = (object: StoredObject, cluster: SimulatedCluster) => string[];
 
-/** Revisions that are kept beside those in use. */
-const historyLimit = 10;
-
 export function missing(cluster: SimulatedCluster): string[] {
   const complaints: string[] = [];
   for (const [resource, ask] of Object.entries(byResource)) {
@@ -91,7 +88,12 @@ function history(owner: StoredObject, cluster: SimulatedCluster): string[] {
   const kept = cluster
     .objects("controllerrevisions.apps", owner.metadata.namespace)
     .filter((revision) => controllerOf(revision)?.uid === owner.metadata.uid).length;
-  return kept <= historyLimit + 2 ? [] : [`${kept} revisions are kept`];
+  // Pods of a partition and of a pause may use one each.
+  const used = new Set(
+    podsOf(owner, cluster).map(({ metadata }) => metadata.labels?.["controller-revision-hash"]),
+  );
+  const most = numberAt(owner, "spec", "revisionHistoryLimit") + used.size + 2;
+  return kept <= most ? [] : [`${kept} revisions are kept, not ${most}`];
 }
 
 function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[]): string[] {

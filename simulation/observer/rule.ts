@@ -1,0 +1,18 @@
+/** What the observer asks after each write of a client. */
+import type { StoredWrite } from "../../sandbox/index.ts";
+import type { SimulatedCluster } from "../cluster.ts";
+import type { Seen, SeenPod } from "./seen.ts";
+
+export interface SeenWrite extends StoredWrite {
+  readonly cluster: SimulatedCluster;
+  readonly seen: Seen;
+  /** That was written, where it was one; it is as it is after the write. */
+  readonly pod: SeenPod | undefined;
+  /** Milliseconds after the beginning. */
+  readonly now: number;
+  /** So much may have passed since the controllers heard of what is stored. */
+  readonly staleMs: number;
+}
+
+/** What is wrong with the write, a sentence each. */
+export type Rule = (write: SeenWrite) => string[];
