@@ -37,6 +37,22 @@ export class Cast {
       watch?.silence();
       this.#for(forMs, () => watch?.resume());
     },
+    "restart server": ({ forMs }) => {
+      const { faults } = this.#cluster.server;
+      const away = faults.add({ userAgent: "replica-", effect: { type: "drop", when: "before" } });
+      for (const watch of faults.watches({ userAgent: "replica-" })) {
+        const { resource } = watch;
+        watch.drop();
+        faults.add({ verb: "watch", userAgent: "replica-", resource, times: 1, effect: { type: "expire" } });
+      }
+      this.#for(forMs, away);
+    },
+    "fail probe": ({ share, forMs }) =>
+      this.#withPod(share, ({ metadata: { name = "", namespace = "" } }) => {
+        const { nodes } = this.#cluster.server;
+        if (nodes?.setReady(namespace, name, "main", false) !== true) return;
+        this.#for(forMs, () => nodes.setReady(namespace, name, "main", undefined));
+      }),
     "kill node": ({ name, forMs }) => {
       this.#cluster.server.nodes?.kill(name);
       this.#for(forMs, () => this.#cluster.server.nodes?.revive(name));

@@ -91,7 +91,7 @@ const cloneSet: Maker = (chance, namespace, name) => {
     "CloneSet",
     { namespace, name },
     {
-      replicas: chance.whole(0, 7),
+      replicas: chance.is(0.1) ? chance.whole(15, 30) : chance.whole(0, 7),
       selector: selector(name),
       template: template(name, chance),
       minReadySeconds: chance.oneOf([0, 0, 5]),
@@ -137,7 +137,7 @@ const statefulSet: Maker = (chance, namespace, name) => {
       revisionHistoryLimit: chance.whole(1, 3),
       updateStrategy: {
         type: "RollingUpdate",
-        rollingUpdate: { podUpdatePolicy, paused: chance.is(0.1), ...rolling(chance) },
+        rollingUpdate: { podUpdatePolicy, paused: chance.is(0.2), ...rolling(chance) },
       },
     },
     (each) => {

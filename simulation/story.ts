@@ -27,6 +27,10 @@ export type Act =
   | { readonly act: "fault"; readonly rule: FaultRule; readonly forMs: number }
   | { readonly act: "break watches"; readonly how: "end" | "drop" | "truncate"; readonly share: number }
   | { readonly act: "silence watches"; readonly share: number; readonly forMs: number }
+  /** The server: nothing that replicas send arrives, their watches end, and it has forgotten what they have seen. */
+  | { readonly act: "restart server"; readonly forMs: number }
+  /** One container fails its probe. */
+  | { readonly act: "fail probe"; readonly share: number; readonly forMs: number }
   | { readonly act: "kill node" | "cordon node"; readonly name: string; readonly forMs: number }
   | { readonly act: "drain node"; readonly name: string; readonly forMs: number }
   | { readonly act: "fail pull"; readonly image: string; readonly forMs: number };
@@ -60,6 +64,9 @@ const namespaces = ["blue", "green"] as const;
 const beginMs = 5_000;
 /** Of a network and a server that are well. */
 const promptMs = 1_500;
+
+/** Watches that failed are tried again after a while. */
+const reconnectMs = 45_000;
 
 /** So much may have passed by then since a controller heard of what is stored, or sent a write that arrives. */
 export function staleMsAt({ stale }: Story, at: number): number {
@@ -154,7 +161,15 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 10)) {
+    switch (chance.whole(0, 13)) {
+      case 9:
+      case 10:
+        return { act: "fail probe", share: chance.share(), forMs };
+      case 11: {
+        const away = chance.between(200, 20_000);
+        this.#hearLate(away, away + reconnectMs);
+        return { act: "restart server", forMs: away };
+      }
       case 0:
       case 1:
       case 2: {

@@ -11,6 +11,8 @@ export interface SeenPod {
   /** Before the newest change. */
   before: StoredObject | undefined;
   isGone: boolean;
+  /** When it was created; milliseconds of the clock. */
+  readonly bornAt: number;
   /** Somebody's request took it out of service. */
   isTaken: boolean;
   /** When it went out of service, unless a controller did that; milliseconds of the clock. */
@@ -76,10 +78,12 @@ export class Seen {
     return [object];
   }
 
-  /** How many of the pods went out of service by themselves since then. */
+  /** How many of the pods are new since then, or went out of service by themselves. */
   unheard(pods: readonly StoredObject[], since: number): number {
-    return pods.filter((pod) => (this.#pods.get(keyOf(pod))?.outSince ?? Number.NEGATIVE_INFINITY) >= since)
-      .length;
+    return pods.filter((pod) => {
+      const seen = this.#pods.get(keyOf(pod));
+      return seen !== undefined && Math.max(seen.bornAt, seen.outSince ?? Number.NEGATIVE_INFINITY) >= since;
+    }).length;
   }
 
   #ownerChanged(kind: WorkloadKind, { type, object }: ClusterChange): void {
@@ -116,6 +120,7 @@ export class Seen {
         now: object,
         before: undefined,
         isGone: false,
+        bornAt: this.#cluster.clock.monotonic(),
         isTaken: false,
         outSince: undefined,
       };

@@ -8,7 +8,7 @@ export interface WorkloadKind {
   replicas(spec: unknown): number | undefined;
   /** The most that may be out of service, however a percentage is rounded. */
   maxUnavailable(spec: unknown, replicas: number): number;
-  /** The fewest pods that stay at an earlier revision. */
+  /** Pods that stay at an earlier revision. */
   partition(spec: unknown, replicas: number): number;
   isPaused(spec: unknown): boolean;
 }
@@ -28,7 +28,19 @@ function workload(resource: string, unavailable: number | string): WorkloadKind 
         given >= 0 ? given : typeof unavailable === "number" ? unavailable : Math.ceil(replicas * 0.2);
       return Math.max(most, numberAt(object, ...below, "maxSurge") > 0 ? 0 : 1);
     },
-    partition: (object, replicas) => amountAt(object, [...below, "partition"], replicas, Math.floor, 0),
+    partition(object, replicas) {
+      const kept = amountAt(
+        object,
+        [...below, "partition"],
+        replicas,
+        resource.startsWith("daemonsets") ? Math.floor : Math.ceil,
+        0,
+      );
+      // A percentage below 100 lets one pod go.
+      const isAll = kept >= replicas && replicas > 1 && resource.startsWith("clonesets");
+      const given = at(object, ...below, "partition");
+      return isAll && typeof given === "string" && given !== "100%" ? replicas - 1 : Math.min(kept, replicas);
+    },
     isPaused: (object) => at(object, ...below, "paused") === true,
   };
 }

@@ -149,11 +149,17 @@ export function supersededImages(
   options: CompletionOptions,
 ): Record<string, readonly string[]> {
   const state = inPlaceState(pod).value;
-  if (state === undefined || awaited(pod, state, options) === undefined) return {};
+  const underWay =
+    state !== undefined && awaited(pod, state, options) !== undefined
+      ? state.lastContainerStatuses
+      : undefined;
   const superseded: Record<string, readonly string[]> = {};
   for (const { name, image } of pod.containers) {
-    if (!changed.includes(name) || state.lastContainerStatuses?.[name] === undefined) continue;
-    superseded[name] = [...new Set([...(state.supersededImages?.[name] ?? []), image])];
+    if (!changed.includes(name)) continue;
+    // What has not run yet may be started once more as it was, and then tells an image that it did not have before.
+    const neverRan = pod.containerStatuses.find((status) => status.name === name)?.imageID === "";
+    if (!neverRan && underWay?.[name] === undefined) continue;
+    superseded[name] = [...new Set([...(state?.supersededImages?.[name] ?? []), image])];
   }
   return superseded;
 }

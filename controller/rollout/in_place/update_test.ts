@@ -313,6 +313,16 @@ t.test("an image that was asked for in between is not taken for the wanted one",
   t.notOk(inPlaceState(waited).value?.supersededImages, "the first update was complete");
 });
 
+t.test("a container that has not run yet may still be started with its old image", async (t) => {
+  const waiting = withStatus(running([container("main", "a:1")]), "main", { image: "a:1", imageID: "" });
+  const change = changeOf(template({ main: "a:1" }), template({ main: "a:2" }));
+  const { after } = startInPlace(waiting, change, target, options, now);
+  t.same(inPlaceState(after).value?.supersededImages, { main: ["a:1"] });
+  const started = withStatus(after, "main", { image: "docker.io/library/a:1", imageID: "id-of-a:1" });
+  t.notOk(isCompleted(started, options), "its image was being pulled");
+  t.ok(isCompleted(withStatus(after, "main", { image: "a:2", imageID: "id-of-a:2" }), options));
+});
+
 function modeTemplate(mode: string, images: Record<string, string>): Template {
   const env = [{ name: "MODE", valueFrom: { fieldRef: { fieldPath: "metadata.annotations['mode']" } } }];
   return {
