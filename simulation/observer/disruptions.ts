@@ -16,11 +16,10 @@ export const disruptions: Rule = (write) => {
   if (pod.before === undefined || !isReady(pod.before) || (!pod.isGone && isReady(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
-  if (!isSurplus(owner, pod, states)) {
-    wrong.push(...beyondBudget(owner, states, now - staleMs));
-    if (states.every((state) => owner.kind.isPaused(state)))
-      wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
-  }
+  if (isUnwanted(pod, states)) return wrong;
+  wrong.push(...beyondBudget(owner, states, now - staleMs));
+  if (!isSurplus(owner, pod, states) && states.every((state) => owner.kind.isPaused(state)))
+    wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
   return wrong;
 };
 
@@ -47,22 +46,20 @@ function tooEarly({ name }: SeenOwner, { before, now, isGone }: SeenPod): string
     .map((container) => `${name}: ${now.metadata.name} is back before ${textAt(container, "image")} runs`);
 }
 
-/** There are or were more pods than are wanted: some go, in service or not. */
+/** Of a StatefulSet: it has or had no such ordinal. */
+function isUnwanted({ now }: SeenPod, states: readonly StoredObject[]): boolean {
+  return states.some(
+    (state) => textAt(state, "kind") === "StatefulSet" && !hasOrdinal(state, ordinalOf(now)),
+  );
+}
+
+/** There are or were more pods than are wanted. */
 function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly StoredObject[]): boolean {
   if (isActive(pod.now) && !pod.isGone) return false;
-  const active = [...pods.values()].filter(
+  const others = [...pods.values()].filter(
     (each) => each !== pod && !each.isGone && isActive(each.now),
   ).length;
-  return states.some((state) => {
-    const replicas = kind.replicas(state);
-    if (replicas === undefined) return false;
-    if (textAt(state, "kind") === "StatefulSet" && !hasOrdinal(state, ordinalOf(pod.now))) return true;
-    return (
-      active + 1 > replicas &&
-      textAt(state, "kind") !== "StatefulSet" &&
-      numberAt(state, "spec", "updateStrategy", "rollingUpdate", "maxSurge") === 0
-    );
-  });
+  return states.some((state) => others >= (kind.replicas(state) ?? Number.POSITIVE_INFINITY));
 }
 
 /** Pods that went out by themselves a moment ago count as in service: the controller may not have heard. */

@@ -27,9 +27,12 @@ export const sidecars: Rule = (write) => {
     const pods = cluster
       .objects("pods", textAt(set, "spec", "namespace"))
       .filter((each) => isActive(each) && imageOf(each, name) !== undefined);
-    const out = pods.filter((each) => isOut(each, name)).length;
+    // Pods with other sidecars count against no budget.
+    const newest = textAt(container, "image");
+    const updated = pods.filter((each) => imageOf(each, name) === newest);
+    const out = updated.filter((each) => isOut(each, name)).length;
     // Pods that went by themselves a moment ago may not be known to be out.
-    const unheard = seen.unheard(pods, now - staleMs);
+    const unheard = seen.unheard(updated, now - staleMs);
     const most = Math.max(
       ...states.map((state) =>
         Math.max(1, amountAt(state, [...strategy, "maxUnavailable"], pods.length, Math.ceil, 1)),

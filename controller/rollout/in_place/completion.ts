@@ -142,24 +142,32 @@ function runsWanted(running: string, wanted: string, superseded: readonly string
   return superseded.some((image) => name === imageName(image)) ? false : undefined;
 }
 
-/** For each container that changes now: what was asked of it before, if that is not known to run. */
+/** The state of an update whose batches have not taken effect. */
+export function underWay(pod: Pod, options: CompletionOptions): InPlaceState | undefined {
+  const state = inPlaceState(pod).value;
+  return state !== undefined && awaited(pod, state, options) !== undefined ? state : undefined;
+}
+
+/**
+ * For each container that is asked for another image: what was asked of it before, if that is not known to run. `earlier`: the
+ * update that is under way.
+ */
 export function supersededImages(
   pod: Pod,
   changed: readonly string[],
-  options: CompletionOptions,
+  earlier: InPlaceState | undefined,
 ): Record<string, readonly string[]> {
-  const state = inPlaceState(pod).value;
-  const underWay =
-    state !== undefined && awaited(pod, state, options) !== undefined
-      ? state.lastContainerStatuses
-      : undefined;
-  const superseded: Record<string, readonly string[]> = {};
+  const superseded: Record<string, readonly string[]> = { ...earlier?.supersededImages };
   for (const { name, image } of pod.containers) {
     if (!changed.includes(name)) continue;
     // What has not run yet may be started once more as it was, and then tells an image that it did not have before.
-    const neverRan = pod.containerStatuses.find((status) => status.name === name)?.imageID === "";
-    if (!neverRan && underWay?.[name] === undefined) continue;
-    superseded[name] = [...new Set([...(state?.supersededImages?.[name] ?? []), image])];
+    if (imageIdOf(pod, name) !== "" && earlier?.lastContainerStatuses?.[name] === undefined) continue;
+    superseded[name] = [...new Set([...(superseded[name] ?? []), image])];
   }
   return superseded;
+}
+
+/** What the container runs, or ran last; empty where it has not run yet. */
+export function imageIdOf(pod: Pod, container: string): string {
+  return pod.containerStatuses.find(({ name }) => name === container)?.imageID ?? "";
 }

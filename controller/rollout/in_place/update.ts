@@ -18,7 +18,7 @@ import {
 } from "../writes/pod_patch.ts";
 import { containersOf, nextBatch, type Pending } from "./batches.ts";
 import type { InPlaceChange } from "./change.ts";
-import { awaited, type CompletionOptions, supersededImages } from "./completion.ts";
+import { awaited, type CompletionOptions, imageIdOf, supersededImages, underWay } from "./completion.ts";
 import { allowsLean, LEAN_UPDATE_ANNOTATION } from "./lean.ts";
 import {
   GRACE_ANNOTATION,
@@ -75,14 +75,16 @@ export function startInPlace(
     steps.push(podPatch(after, off, now, { subresource: "status", ...first() }));
     after = afterChange(after, off, now);
   }
+  // What an earlier update still waits for is waited for, whatever this one changes.
+  const earlier = underWay(pod, options);
   const state: InPlaceState = {
     revision: target.revision,
     updateTimestamp: timestamp(now),
-    lastContainerStatuses: null,
-    ...(Object.keys(change.refMetadata).length > 0 ? { updateEnvFromMetadata: true } : {}),
-    ...(Object.keys(change.resources).length > 0 ? { updateResources: true } : {}),
-    ...(Object.keys(change.images).length > 0 ? { updateImages: true } : {}),
-    supersededImages: supersededImages(pod, Object.keys(change.images), options),
+    lastContainerStatuses: earlier?.lastContainerStatuses ?? null,
+    ...(isAny(change.refMetadata) || earlier?.updateEnvFromMetadata ? { updateEnvFromMetadata: true } : {}),
+    ...(isAny(change.resources) || earlier?.updateResources ? { updateResources: true } : {}),
+    ...(isAny(change.images) || earlier?.updateImages ? { updateImages: true } : {}),
+    supersededImages: supersededImages(pod, Object.keys(change.images), earlier),
   };
   const metadata =
     target.lifecycle && !lean ? stateMetadata("Updating", now) : { labels: {}, annotations: {} };
@@ -206,6 +208,10 @@ function issueBatch(
   return { steps, after: afterChange(after, spec, now) };
 }
 
+function isAny(changed: object): boolean {
+  return Object.keys(changed).length > 0;
+}
+
 function recordedImages(
   pod: Pod,
   before: InPlaceState["lastContainerStatuses"],
@@ -213,9 +219,7 @@ function recordedImages(
 ): InPlaceState["lastContainerStatuses"] {
   if (Object.keys(images).length === 0) return before;
   const recorded = { ...before };
-  for (const status of pod.containerStatuses) {
-    if (images[status.name] !== undefined) recorded[status.name] = { imageID: status.imageID };
-  }
+  for (const name of Object.keys(images)) recorded[name] = { imageID: imageIdOf(pod, name) };
   return recorded;
 }
 

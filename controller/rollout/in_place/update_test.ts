@@ -313,6 +313,18 @@ t.test("an image that was asked for in between is not taken for the wanted one",
   t.notOk(inPlaceState(waited).value?.supersededImages, "the first update was complete");
 });
 
+t.test("what an earlier update waits for is waited for when only metadata changes", async (t) => {
+  const change = changeOf(template({ main: "a:1" }), template({ main: "a:2" }));
+  const there = startInPlace(running([container("main", "a:1")]), change, target, options, now).after;
+  const marked = {
+    ...template({ main: "a:2" }),
+    metadata: { labels: { app: "x" }, annotations: { round: "2" } },
+  };
+  const { after } = startInPlace(there, changeOf(template({ main: "a:2" }), marked), target, options, now);
+  t.notOk(isCompleted(after, options), "a:2 does not run yet");
+  t.ok(isCompleted(withStatus(after, "main", { image: "a:2", imageID: "id-of-a:2" }), options));
+});
+
 t.test("a container that has not run yet may still be started with its old image", async (t) => {
   const waiting = withStatus(running([container("main", "a:1")]), "main", { image: "a:1", imageID: "" });
   const change = changeOf(template({ main: "a:1" }), template({ main: "a:2" }));
