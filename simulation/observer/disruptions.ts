@@ -41,7 +41,9 @@ function tooEarly({ name }: SeenOwner, { before, now, isGone }: SeenPod): string
       textAt(status, "image"),
     ]),
   );
+  // A SidecarSet's update does not wait for that of the workload, nor the other way round.
   return listAt(now, "spec", "containers")
+    .filter((container) => textAt(container, "name") === "main")
     .filter((container) => running.get(textAt(container, "name")) !== textAt(container, "image"))
     .map((container) => `${name}: ${now.metadata.name} is back before ${textAt(container, "image")} runs`);
 }

@@ -13,6 +13,8 @@ export interface SeenPod {
   isGone: boolean;
   /** When it was created; milliseconds of the clock. */
   readonly bornAt: number;
+  /** A sidecar changed while it was out of service anyway. */
+  isFree: boolean;
   /** Somebody's request took it out of service. */
   isTaken: boolean;
   /** When it went out of service, unless a controller did that; milliseconds of the clock. */
@@ -78,6 +80,10 @@ export class Seen {
     return [object];
   }
 
+  isFree(pod: StoredObject): boolean {
+    return this.#pods.get(keyOf(pod))?.isFree === true;
+  }
+
   /** How many of the pods are new since then, or went out of service by themselves. */
   unheard(pods: readonly StoredObject[], since: number): number {
     return pods.filter((pod) => {
@@ -121,6 +127,7 @@ export class Seen {
         before: undefined,
         isGone: false,
         bornAt: this.#cluster.clock.monotonic(),
+        isFree: false,
         isTaken: false,
         outSince: undefined,
       };
@@ -132,7 +139,10 @@ export class Seen {
     }
     pod.isGone = change.type === "DELETED";
     const isOut = pod.isGone || !isReady(object);
-    if (!isOut) pod.isTaken = false;
+    if (!isOut) {
+      pod.isTaken = false;
+      pod.isFree = false;
+    }
     if (!isOut) pod.outSince = undefined;
     else
       pod.outSince ??=

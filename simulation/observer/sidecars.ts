@@ -13,6 +13,7 @@ export const sidecars: Rule = (write) => {
   );
   return changed.flatMap((container) => {
     const name = textAt(container, "name");
+    if (!isReady(before)) pod.isFree = true;
     const set = cluster
       .objects("sidecarsets.apps.kruise.io")
       .find((each) => listAt(each, "spec", "containers").some((one) => textAt(one, "name") === name));
@@ -29,7 +30,7 @@ export const sidecars: Rule = (write) => {
       .filter((each) => isActive(each) && imageOf(each, name) !== undefined);
     // Pods with other sidecars count against no budget.
     const newest = textAt(container, "image");
-    const updated = pods.filter((each) => imageOf(each, name) === newest);
+    const updated = pods.filter((each) => imageOf(each, name) === newest && !seen.isFree(each));
     const out = updated.filter((each) => isOut(each, name)).length;
     // Pods that went by themselves a moment ago may not be known to be out.
     const unheard = seen.unheard(updated, now - staleMs);

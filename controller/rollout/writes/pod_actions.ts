@@ -123,7 +123,10 @@ export function patchPod(
   return writePod(pod, podWrite(pod, change, now, how), concern, settings);
 }
 
-/** `claims`: deleted after it. */
+/**
+ * `claims`: deleted after it. A pod that is out of service is deleted only as it was seen: that costs no budget, but by now it may be
+ * in service.
+ */
 export function deletePod(
   pod: Pod,
   { claims = [], ...reports }: Reports & { readonly claims?: readonly PersistentVolumeClaim[] } = {},
@@ -137,6 +140,7 @@ export function deletePod(
     ...targetOf("pods", pod),
     type: "delete",
     uid: pod.uid,
+    ...(isReady(pod) ? {} : { resourceVersion: pod.resourceVersion, whenRaced: "retry" as const }),
     succeeded: successOf(reports),
     ...refusal,
   };

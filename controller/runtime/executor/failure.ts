@@ -9,7 +9,7 @@
  * | `refused`: everything else | the event that the effect has for it; of a rollout also the log, and the part of the status | is made again after the backoff of the queue | is held by its backoff |
  *
  * What came after the effect is dropped. An effect may say that it is as good as done after a race, or that a race is a refusal
- * (`whenRaced`, `existing`).
+ * (`whenRaced`, `existing`). A deletion that is to be retried is done when there is nothing to delete.
  *
  * The writes of a rollout are in lanes (rollout/writes/actions.ts):
  *
@@ -47,6 +47,8 @@ export function failureIn(effect: RaceSettings, error: unknown): Failure | "done
   if (failure !== "race") return failure;
   const { type, existing, whenRaced = type === "delete" ? "ignore" : "retry" } = effect;
   if (existing === "unread" && isThere(error)) return "done";
+  // Somebody else has deleted what was to be deleted.
+  if (type === "delete" && whenRaced === "retry" && isKubeError(error, "NotFound")) return "done";
   switch (whenRaced) {
     case "retry":
       return "race";

@@ -302,22 +302,22 @@ strategic patch pods app-1 status high {"metadata":{"uid":"1","labels":{"on":"1"
   nobody answers: budgets are asked; Warning Refused words: no; again after 1 ms; update: condition: no; warn a pod could not be patched error,object,pod
 
 the end of a pod
-delete pods app-1 high {"uid":"1"}
+delete pods app-1 high {"uid":"1","resourceVersion":"1"}
 delete persistentvolumeclaims data-1 high {"uid":"2"}
   ok: holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
-  1 Conflict, NotFound: > delete persistentvolumeclaims data-1 high; holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
+  1 Conflict, Aborted: again after 1 ms
+  1 NotFound: > delete persistentvolumeclaims data-1 high; holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
   1 Forbidden, lost answer: Warning FailedDelete failed to delete pod app-1: no; again after 1 ms; scale: failed to delete pod app-1: no
-  1 Aborted: again after 1 ms
   2 Conflict, NotFound: holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
   2 Forbidden, lost answer: holds no pod while pending; Warning FailedDelete failed to delete pod app-1: no; again after 1 ms; scale: failed to delete pod app-1: no
   2 Aborted: holds no pod while pending; again after 1 ms
 
 the end of a pod with words
-delete pods app-1 high {"uid":"1"}
+delete pods app-1 high {"uid":"1","resourceVersion":"1"}
   ok: holds no pod while pending; Normal Succeeded well done; again after 0 ms; scale: well
-  1 Conflict, NotFound: holds no pod while pending; again after 0 ms; scale: well
+  1 Conflict, Aborted: again after 1 ms
+  1 NotFound: holds no pod while pending; again after 0 ms; scale: well
   1 Forbidden, lost answer: Warning Refused words: no; again after 1 ms
-  1 Aborted: again after 1 ms
 
 a claim
 create persistentvolumeclaims high set-1 creations {"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data-1","namespace":"d"},"spec":{}}
@@ -363,7 +363,8 @@ merge patch controllerrevisions app-a high {"revision":2}
 the end of a revision
 delete controllerrevisions app-a high {"uid":"3","resourceVersion":"1"}
   ok: holds no revision; again at once
-  1 Conflict, NotFound, Aborted: again after 1 ms
+  1 Conflict, Aborted: again after 1 ms
+  1 NotFound: holds no revision; again at once
   1 Forbidden, lost answer: again after 1 ms; warn delete revision failed error,object
 
 a changed workload

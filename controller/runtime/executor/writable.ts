@@ -86,8 +86,10 @@ export function writable<T>(resource: Resource<T>, holder: ObjectHolder<NoInfer<
       if (left === undefined || holder.remains?.(left) === false) removed();
       else holder.writeBack?.(left, key);
     } catch (error) {
-      // It is gone, or was replaced by another one of its name.
-      if (resourceVersion === undefined && isKubeError(error, "NotFound", "Conflict")) removed();
+      // It is gone, or, where any version would do, was replaced by another one of its name.
+      const isGone =
+        isKubeError(error, "NotFound") || (resourceVersion === undefined && isKubeError(error, "Conflict"));
+      if (isGone) removed();
       throw error;
     }
   };
