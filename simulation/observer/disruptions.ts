@@ -5,6 +5,7 @@ import type { Rule, SeenWrite } from "./rule.ts";
 import type { SeenOwner, SeenPod } from "./seen.ts";
 import { hasOrdinal, ordinalOf } from "./workloads.ts";
 
+const specifiedLabel = "apps.kruise.io/specified-delete";
 const revisionLabel = "controller-revision-hash";
 
 export const disruptions: Rule = (write) => {
@@ -64,14 +65,19 @@ function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly Sto
   return states.some((state) => others >= (kind.replicas(state) ?? Number.POSITIVE_INFINITY));
 }
 
-/** Pods that went out by themselves a moment ago count as in service: the controller may not have heard. */
+/**
+ * Pods that went out by themselves a moment ago count as in service: the controller may not have heard. So do those that are
+ * marked to be deleted: they use up no budget (spec cloneset, rule 23).
+ */
 function beyondBudget(
   { kind, name, pods }: SeenOwner,
   states: readonly StoredObject[],
   heard: number,
 ): string[] {
   const available = [...pods.values()].filter(
-    ({ now, isGone, outSince }) => (!isGone && isReady(now)) || (outSince !== undefined && outSince >= heard),
+    ({ now, isGone, outSince }) =>
+      (!isGone && (isReady(now) || specifiedLabel in (now.metadata.labels ?? {}))) ||
+      (outSince !== undefined && outSince >= heard),
   ).length;
   const there = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)).length;
   const floors = states.map((state) => {

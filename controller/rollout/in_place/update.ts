@@ -280,12 +280,13 @@ export function refreshInPlace(
 }
 
 /**
- * Two names may stand for one image, and runtimes tell either: an image that was asked for in between is waited away for
- * so long only, by which time a node that has seen the newest spec has started what it asks for.
+ * Two names may stand for one image, and runtimes tell either: a container that is ready with an image that was asked for in
+ * between is waited for so long only, by which time a node that has seen the newest spec has started what it asks for.
  */
 function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: number): InPlaceStep {
   const waiting: InPlaceStep = { kind: "waiting", reason: "InPlace", for: missing };
-  if (state.supersededImages === undefined || pod.behind) return waiting;
+  if (state.supersededImages === undefined || pod.behind || !areReady(pod, state.supersededImages))
+    return waiting;
   const since = Date.parse(state.updateTimestamp);
   const leftMs = (Number.isNaN(since) ? 0 : since) + SUPERSEDED_MS - now;
   if (leftMs > 0) return { ...waiting, requeueAfterMs: leftMs };
@@ -293,6 +294,10 @@ function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: num
   const change: PodChange = { annotations: { [STATE_ANNOTATION]: stateText(rest) } };
   const write = podWrite(pod, change, now, { resourceVersion: pod.resourceVersion });
   return { kind: "write", why: "superseded images forgotten", write };
+}
+
+function areReady({ containerStatuses }: Pod, containers: object): boolean {
+  return containerStatuses.every(({ name, ready }) => ready || !(name in containers));
 }
 
 function refreshGrace(

@@ -313,6 +313,17 @@ t.test("an image that was asked for in between is not taken for the wanted one",
   t.notOk(inPlaceState(waited).value?.supersededImages, "the first update was complete");
 });
 
+t.test("a container that is not ready is waited for, however long it takes", async (t) => {
+  const waiting = withStatus(running([container("main", "a:1")]), "main", { image: "a:1", imageID: "" });
+  const change = changeOf(template({ main: "a:1" }), template({ main: "a:2" }));
+  const { after } = startInPlace(waiting, change, target, options, now);
+  const started = { image: "docker.io/library/a:1", imageID: "id-of-a:1" };
+  const refreshed = (ready: boolean) =>
+    refreshInPlace(withStatus(after, "main", { ...started, ready }), () => true, options, now + 60_000);
+  t.match(refreshed(false), { kind: "waiting", requeueAfterMs: undefined });
+  t.match(refreshed(true), { kind: "write", why: "superseded images forgotten" });
+});
+
 t.test("what an earlier update waits for is waited for when only metadata changes", async (t) => {
   const change = changeOf(template({ main: "a:1" }), template({ main: "a:2" }));
   const there = startInPlace(running([container("main", "a:1")]), change, target, options, now).after;
