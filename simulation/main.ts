@@ -108,19 +108,21 @@ async function replay(file: string): Promise<number> {
 }
 
 async function judgeMutants(order: Order): Promise<number> {
-  const survivors: string[] = [];
-  for (const { name } of mutants) {
+  let caught = 0;
+  let missed = 0;
+  for (const { name, survives } of mutants) {
     const { told, failures } = await tellAll({ ...order, mutant: name }, () => undefined);
     const found = failures[0]?.failure?.run.violations[0]?.text;
-    if (found === undefined) survivors.push(name);
+    if (found !== undefined) caught += 1;
+    else if (survives === undefined) missed += 1;
     console.log(
       found === undefined
-        ? `SURVIVES  ${name}: ${told} stories`
+        ? `${survives === undefined ? "MISSED " : "survives"}  ${name}: ${told} stories${survives === undefined ? "" : `; ${survives}`}`
         : `caught    ${name}: story ${told}: ${found}`,
     );
   }
-  console.log(`${mutants.length - survivors.length} of ${mutants.length} mutants are caught`);
-  return survivors.length === 0 ? 0 : 1;
+  console.log(`${caught} of ${mutants.length} mutants are caught, ${missed} are missed`);
+  return missed === 0 ? 0 : 1;
 }
 
 async function tellAll(order: Order, told: (totals: Totals) => void): Promise<Totals> {

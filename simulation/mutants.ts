@@ -6,6 +6,8 @@ export interface Mutant {
   /** Is in the file once. */
   readonly from: string;
   readonly to: string;
+  /** Why stories need not find it. */
+  readonly survives?: string;
 }
 
 const clones = "controller/kinds/clone_set";
@@ -30,8 +32,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "pods of a CloneSet that are out of service use up no budget",
     file: `${clones}/update.ts`,
-    from: "available: budget - unavailable.size }",
-    to: "available: budget }",
+    from: "return { atTarget: budget - atTarget, available: budget - unavailable.size };",
+    to: "return { atTarget: budget - 0 * atTarget, available: budget - 0 * unavailable.size };",
   },
   {
     name: "a CloneSet ignores its partition",
@@ -146,6 +148,8 @@ export const mutants: readonly Mutant[] = [
     file: `${rollout}/in_place/update.ts`,
     from: "steps.length === 0 ? { resourceVersion: pod.resourceVersion } : {};",
     to: "({});",
+    survives:
+      "it guards a pod against a leader that has not heard of the last one's writes; the UID is still checked",
   },
   {
     name: "a cache takes older objects for newer ones",
@@ -164,6 +168,8 @@ export const mutants: readonly Mutant[] = [
     file: "kube/cache.ts",
     from: "    if (this.#contents.removed.has(uid)) return false;\n",
     to: "",
+    survives:
+      "it goes again with the event of its deletion, milliseconds later; the cache's own tests hold it",
   },
   {
     name: "a watch goes on from its version although that is forgotten",

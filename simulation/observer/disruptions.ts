@@ -9,11 +9,17 @@ const specifiedLabel = "apps.kruise.io/specified-delete";
 const revisionLabel = "controller-revision-hash";
 
 export const disruptions: Rule = (write) => {
-  const { pod, seen, now, staleMs } = write;
+  const { pod, seen, now, staleMs, verb, resource } = write;
   const owner = pod && seen.owner(pod.owner);
   if (!isByController(write) || pod === undefined || owner === undefined || owner.isGone) return [];
   const states = seen.recent(owner, staleMs);
-  const wrong = [...beyondPartition(owner, pod, states), ...tooEarly(owner, pod)];
+  // Its node may have told of it by then.
+  const isNew = verb === "create" && resource === "pods";
+  const wrong = [
+    ...beyondPartition(owner, pod, states, isNew),
+    ...tooEarly(owner, pod),
+    ...(isNew ? tooMany(owner, states) : []),
+  ];
   if (pod.before === undefined || !isReady(pod.before) || (!pod.isGone && isReady(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
@@ -26,6 +32,20 @@ export const disruptions: Rule = (write) => {
 
 export function isByController({ userAgent }: SeenWrite): boolean {
   return userAgent.startsWith("replica-");
+}
+
+/** A pod was created beyond the replicas and what an update may make beside them. */
+function tooMany({ kind, name, pods }: SeenOwner, states: readonly StoredObject[]): string[] {
+  // A StatefulSet's new ordinals do not wait for those that it no longer has.
+  if (!states.every((state) => textAt(state, "kind") === "CloneSet")) return [];
+  const active = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)).length;
+  const most = Math.max(
+    ...states.map((state) => {
+      const replicas = kind.replicas(state) ?? 0;
+      return replicas + kind.maxSurge(state, replicas);
+    }),
+  );
+  return active > most ? [`${name}: there are ${active} pods, ${most} may be`] : [];
 }
 
 /** Brought back into service before it runs what it asks for. */
@@ -94,6 +114,7 @@ function beyondPartition(
   { kind, name, pods }: SeenOwner,
   pod: SeenPod,
   states: readonly StoredObject[],
+  isNew: boolean,
 ): string[] {
   const newest = states.at(-1);
   const revision = textAt(newest, "status", "updateRevision").replace(/^.*-/, "");
@@ -102,8 +123,9 @@ function beyondPartition(
   if (numberAt(newest, "status", "observedGeneration") !== newest.metadata.generation) return [];
   const isNewest = ({ now }: SeenPod): boolean => revisionOf(now) === revision;
   // What a node has no pod of yet gets the newest.
-  if (pod.before === undefined && kind.replicas(newest) === undefined) return [];
-  if (!isNewest(pod) || (pod.before !== undefined && revisionOf(pod.before) === revision)) return [];
+  if (isNew && kind.replicas(newest) === undefined) return [];
+  const wasNewest = pod.before !== undefined && revisionOf(pod.before) === revision;
+  if (!isNewest(pod) || (wasNewest && !isNew)) return [];
   const there = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now));
   const updated = there.filter(isNewest).length;
   const most = Math.max(

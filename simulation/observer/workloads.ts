@@ -8,6 +8,8 @@ export interface WorkloadKind {
   replicas(spec: unknown): number | undefined;
   /** The most that may be out of service, however a percentage is rounded. */
   maxUnavailable(spec: unknown, replicas: number): number;
+  /** Pods beyond the replicas that an update may make, at most. */
+  maxSurge(spec: unknown, replicas: number): number;
   /** Pods that stay at an earlier revision. */
   partition(spec: unknown, replicas: number): number;
   isPaused(spec: unknown): boolean;
@@ -28,6 +30,7 @@ function workload(resource: string, unavailable: number | string): WorkloadKind 
         given >= 0 ? given : typeof unavailable === "number" ? unavailable : Math.ceil(replicas * 0.2);
       return Math.max(most, numberAt(object, ...below, "maxSurge") > 0 ? 0 : 1);
     },
+    maxSurge: (object, replicas) => amountAt(object, [...below, "maxSurge"], replicas, Math.ceil, 0),
     partition(object, replicas) {
       const kept = amountAt(
         object,
