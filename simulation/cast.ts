@@ -74,6 +74,11 @@ export class Cast {
     this.#cluster.server.faults.clear();
     for (let number = 0; number < replicas; number++) this.#cluster.start(number);
     for (const replica of this.#cluster.replicas) replica.clock.skew(0);
+    // A cluster with runs each minute would never rest.
+    for (const { metadata } of this.#cluster.objects("advancedcronjobs.apps.kruise.io")) {
+      const path = `/apis/apps.kruise.io/v1alpha1/namespaces/${metadata.namespace}/advancedcronjobs/${metadata.name}`;
+      this.#ask("PATCH", path, { spec: { paused: true } });
+    }
   }
 
   #for(ms: number, ending: () => void): void {

@@ -281,6 +281,55 @@ const unitedDeployment: Maker = (chance, namespace, name) =>
     },
   );
 
+/** A run each minute, until all is well: then it is paused. */
+const cronJob: Maker = (chance, namespace, name) => {
+  const changed = (each: Chance): object => ({
+    concurrencyPolicy: each.oneOf(["Allow", "Forbid", "Replace"]),
+    paused: each.is(0.2),
+  });
+  return object(
+    `${apps}/v1alpha1`,
+    "advancedcronjobs",
+    "AdvancedCronJob",
+    { namespace, name },
+    {
+      schedule: "*/1 * * * *",
+      successfulJobsHistoryLimit: chance.whole(0, 2),
+      failedJobsHistoryLimit: chance.whole(0, 2),
+      ...changed(chance),
+      template: {
+        broadcastJobTemplate: {
+          spec: {
+            completionPolicy: { type: "Always" },
+            template: {
+              metadata: { annotations: { "sandbox.refit.dev/exit": "0@2s" } },
+              spec: { restartPolicy: "Never", containers: [{ name: "main", image: image(chance) }] },
+            },
+          },
+        },
+      },
+    },
+    (each) => ({ spec: changed(each) }),
+  );
+};
+
+const resourceDistribution: Maker = (chance, namespace, name) => {
+  const resource = (each: Chance): object => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name },
+    data: { round: String(each.whole(1, 9)) },
+  });
+  return object(
+    `${apps}/v1alpha1`,
+    "resourcedistributions",
+    "ResourceDistribution",
+    { name },
+    { resource: resource(chance), targets: { includedNamespaces: { list: [{ name: namespace }] } } },
+    (each) => ({ spec: { resource: resource(each) } }),
+  );
+};
+
 export const makers: readonly [Maker, ...Maker[]] = [
   cloneSet,
   cloneSet,
@@ -292,21 +341,35 @@ export const makers: readonly [Maker, ...Maker[]] = [
   broadcastJob,
   imagePullJob,
   unitedDeployment,
+  cronJob,
+  resourceDistribution,
 ];
 
-/** A budget over the pods of a workload. */
-export function budgetOf(chance: Chance, { manifest }: Applied): Applied | undefined {
+/** What people put over a workload: a budget of its pods, or how they are spread. */
+export function companionOf(chance: Chance, { manifest }: Applied): Applied | undefined {
   const { namespace, name } = manifest.metadata;
   if (namespace === undefined || manifest.kind !== "CloneSet") return undefined;
+  const targetRef = { apiVersion: manifest.apiVersion, kind: manifest.kind, name };
+  if (chance.is(0.5)) {
+    return object(
+      "policy.kruise.io/v1alpha1",
+      "podunavailablebudgets",
+      "PodUnavailableBudget",
+      { namespace, name: `budget-${name}` },
+      { targetRef, maxUnavailable: amount(chance, 3) },
+      (each) => ({ spec: { maxUnavailable: amount(each, 3) } }),
+    );
+  }
+  const subsets = (each: Chance): object[] => [
+    { name: "few", maxReplicas: each.whole(0, 4), patch: { metadata: { labels: { subset: "few" } } } },
+    { name: "rest", patch: { metadata: { labels: { subset: "rest" } } } },
+  ];
   return object(
-    "policy.kruise.io/v1alpha1",
-    "podunavailablebudgets",
-    "PodUnavailableBudget",
-    { namespace, name: `budget-${name}` },
-    {
-      targetRef: { apiVersion: manifest.apiVersion, kind: manifest.kind, name },
-      maxUnavailable: amount(chance, 3),
-    },
-    (each) => ({ spec: { maxUnavailable: amount(each, 3) } }),
+    `${apps}/v1alpha1`,
+    "workloadspreads",
+    "WorkloadSpread",
+    { namespace, name: `spread-${name}` },
+    { targetRef, subsets: subsets(chance) },
+    (each) => ({ spec: { subsets: subsets(each) } }),
   );
 }

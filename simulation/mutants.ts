@@ -238,6 +238,18 @@ export const mutants: readonly Mutant[] = [
     to: "const limit = counts.desired + strategy.parallelism(counts.desired);",
   },
   {
+    name: "a subset of a WorkloadSpread takes one pod too many",
+    file: "controller/kinds/workload_spread/caps.ts",
+    from: "Math.min(cap, Math.max(0, cap - taken));",
+    to: "Math.min(cap + 1, Math.max(0, cap + 1 - taken));",
+  },
+  {
+    name: "runs of an AdvancedCronJob are kept for ever",
+    file: "controller/kinds/advanced_cron_job/observe.ts",
+    from: "successLimit: Math.max(0, successfulJobsHistoryLimit ?? 3),",
+    to: "successLimit: 1000 + Math.max(0, successfulJobsHistoryLimit ?? 3),",
+  },
+  {
     name: "old revisions are kept for ever",
     file: `${rollout}/revisions/revision_history.ts`,
     from: "if (observed.revisions.length <= limit) return [];",

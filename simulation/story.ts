@@ -5,7 +5,7 @@
 import { type Random, seededRandom } from "../kube/index.ts";
 import type { FaultRule } from "../sandbox/index.ts";
 import { Chance } from "./chance.ts";
-import { type Applied, budgetOf, makers } from "./manifests.ts";
+import { type Applied, companionOf, makers } from "./manifests.ts";
 
 export type Act =
   | { readonly act: "create"; readonly path: string; readonly manifest: object }
@@ -122,8 +122,8 @@ class Teller {
     const name = `w${this.#applied.length + 1}`;
     const applied = chance.oneOf(makers)(chance, chance.oneOf(namespaces), name);
     this.#create(applied);
-    const budget = chance.is(0.2) ? budgetOf(chance, applied) : undefined;
-    if (budget !== undefined) this.#create(budget);
+    const companion = chance.is(0.3) ? companionOf(chance, applied) : undefined;
+    if (companion !== undefined) this.#create(companion);
   }
 
   #create(applied: Applied): void {

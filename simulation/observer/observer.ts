@@ -10,6 +10,7 @@ import type { Rule } from "./rule.ts";
 import { Seen } from "./seen.ts";
 import { missing } from "./settled.ts";
 import { sidecars } from "./sidecars.ts";
+import { spreads } from "./spreads.ts";
 
 export interface Violation {
   /** Milliseconds after the beginning. */
@@ -69,4 +70,4 @@ export class Observer {
 }
 
 const owned = ["pods", "controllerrevisions.apps", "clonesets.apps.kruise.io"];
-const rules: readonly Rule[] = [disruptions, budgets, sidecars, jobs, leadership];
+const rules: readonly Rule[] = [disruptions, budgets, sidecars, jobs, spreads, leadership];

@@ -215,6 +215,35 @@ const unitedDeployment: Missing = (object, cluster) => {
 const recreateRequest: Missing = (object) =>
   ["Completed", "Failed", "Succeeded"].includes(textAt(object, "status", "phase")) ? [] : ["is not complete"];
 
+const cronJob: Missing = (object, cluster) => {
+  const jobs = cluster
+    .objects("broadcastjobs.apps.kruise.io", object.metadata.namespace)
+    .filter((job) => controllerOf(job)?.uid === object.metadata.uid);
+  const ended = (phase: string): number =>
+    jobs.filter((job) => textAt(job, "status", "phase") === phase).length;
+  const kept = (phase: string, limit: string): string[] => {
+    const most = numberAt(object, "spec", limit);
+    return ended(phase) <= most ? [] : [`${ended(phase)} runs that are ${phase} are kept, not ${most}`];
+  };
+  return [
+    ...kept("completed", "successfulJobsHistoryLimit"),
+    ...kept("failed", "failedJobsHistoryLimit"),
+    ...equal("status.active", listAt(object, "status", "active").length, 0),
+  ];
+};
+
+const resourceDistribution: Missing = (object, cluster) =>
+  listAt(object, "spec", "targets", "includedNamespaces", "list").flatMap((target) => {
+    const namespace = textAt(target, "name");
+    const copy = cluster.server.cluster.get("configmaps", { namespace, name: object.metadata.name ?? "" });
+    const [wanted, found] = [object["spec"], copy].map((each, index) =>
+      textAt(each, ...(index === 0 ? ["resource", "data"] : ["data"]), "round"),
+    );
+    return found === wanted ? [] : [`its copy in ${namespace} has ${found}, not ${wanted}`];
+  });
+
+const workloadSpread: Missing = (object) => isObserved(object);
+
 const byResource: Readonly<Record<string, Missing>> = {
   "clonesets.apps.kruise.io": cloneSet,
   "statefulsets.apps.kruise.io": statefulSet,
@@ -224,6 +253,9 @@ const byResource: Readonly<Record<string, Missing>> = {
   "imagepulljobs.apps.kruise.io": imagePullJob,
   "uniteddeployments.apps.kruise.io": unitedDeployment,
   "containerrecreaterequests.apps.kruise.io": recreateRequest,
+  "advancedcronjobs.apps.kruise.io": cronJob,
+  "resourcedistributions.apps.kruise.io": resourceDistribution,
+  "workloadspreads.apps.kruise.io": workloadSpread,
 };
 
 /** What an owner that is gone has left behind. */

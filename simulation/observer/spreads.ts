@@ -1,0 +1,38 @@
+/** WorkloadSpreads: no pod is put into a subset that is full. */
+import type { StoredObject } from "../../sandbox/index.ts";
+import { at, isActive, listAt, textAt } from "./fields.ts";
+import type { Rule } from "./rule.ts";
+
+const matched = "apps.kruise.io/matched-workloadspread";
+
+export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) => {
+  if (pod === undefined || verb !== "create" || resource !== "pods") return [];
+  const { spread, subset } = placeOf(pod.now);
+  const { namespace } = pod.now.metadata;
+  const object = cluster
+    .objects("workloadspreads.apps.kruise.io", namespace)
+    .find(({ metadata }) => metadata.name === spread);
+  if (object === undefined) return [];
+  const limits = seen.recentSets(object, staleMs).map((state) => {
+    const found = listAt(state, "spec", "subsets").find((each) => textAt(each, "name") === subset);
+    const most = at(found, "maxReplicas");
+    return typeof most === "number" ? most : Number.POSITIVE_INFINITY;
+  });
+  const most = Math.max(...limits);
+  const there = cluster.objects("pods", namespace).filter((each) => {
+    const place = placeOf(each);
+    return isActive(each) && place.spread === spread && place.subset === subset;
+  }).length;
+  return there > most
+    ? [`WorkloadSpread ${namespace}/${spread}: ${there} pods are in ${subset}, ${most} may be`]
+    : [];
+};
+
+function placeOf({ metadata }: StoredObject): { spread: string; subset: string } {
+  try {
+    const place: unknown = JSON.parse(metadata.annotations?.[matched] ?? "");
+    return { spread: textAt(place, "name"), subset: textAt(place, "subset") };
+  } catch {
+    return { spread: "", subset: "" };
+  }
+}
