@@ -1,6 +1,6 @@
 /** What the controller's plan waits for, as causes: what becomes of it by itself, and which command comes next. */
 import type { Waiting } from "../../controller/index.ts";
-import { inNamespace, objectName } from "../resource_types.ts";
+import { apiVersionOf, inNamespace, objectName } from "../resource_types.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import type { Target } from "../target.ts";
 import type { Cause, Outlook } from "./causes/cause.ts";
@@ -27,17 +27,36 @@ export function planCauses(waiting: Forecast["waiting"], target: Target): Cause[
   }));
 }
 
-export function resumeCommand({ type, ref }: Target): string {
+export function resumeCommand(target: Target): string {
+  const { type, ref } = target;
   const workload = workloadNamed(type);
-  const isByCommand = workload?.pausedPath !== undefined && !workload.pausedByUsers;
-  return `${isByCommand ? "refit rollout resume" : "kubectl edit"} ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
+  const paused = workload?.pausedPath?.(apiVersionOf(type));
+  if (paused !== undefined && !workload?.pausedByUsers)
+    return `refit rollout resume ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
+  return patchCommand(target, paused ?? ["spec", "paused"], false);
+}
+
+/** For one field of an object, to be pasted. */
+function patchCommand({ type, ref }: Target, path: readonly string[], value: number | boolean): string {
+  const patch = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+  const name = objectName(type, ref.name);
+  return `kubectl patch ${name}${inNamespace(ref.namespace)} --type merge -p '${JSON.stringify(patch)}'`;
+}
+
+/** The field that keeps pods at an old revision stands beside the one that pauses. */
+function partitionPath({ type }: Target): readonly string[] | undefined {
+  const paused = workloadNamed(type)?.pausedPath?.(apiVersionOf(type));
+  return paused && [...paused.slice(0, -1), "partition"];
 }
 
 const ofPods = new Set("Budget Terminating Hook InPlace Grace NotReady OrderedReady Leaving".split(" "));
 
-function nextCommand({ reason, pods = [] }: Waiting, { type, ref }: Target): string {
+function nextCommand({ reason, pods = [] }: Waiting, target: Target): string {
+  const { type, ref } = target;
   const name = objectName(type, ref.name);
-  if (reason === "Paused") return resumeCommand({ type, ref });
+  if (reason === "Paused") return resumeCommand(target);
+  const partition = reason === "Partition" ? partitionPath(target) : undefined;
+  if (partition !== undefined) return patchCommand(target, partition, 0);
   const [pod = ""] = pods;
   const [namespace = "", podName] = pod.split("/");
   if (ofPods.has(reason) && podName !== undefined) return `kubectl describe pod ${podName} -n ${namespace}`;

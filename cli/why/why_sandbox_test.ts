@@ -402,7 +402,7 @@ const cases: Readonly<
           updateStrategy: { type: "RollingUpdate", rollingUpdate: { paused: true } },
         },
       ),
-    says: /\n {2}Paused +paused: .*\n.*\n +next: kubectl edit statefulset.apps.kruise.io\/halted -n default/,
+    says: /\n {2}Paused +paused: .*\n.*\n +next: kubectl patch statefulset.apps.kruise.io\/halted -n default --type merge -p '\{"spec":\{"updateStrategy":\{"rollingUpdate":\{"paused":false\}\}\}\}'/,
   },
   Deleting: {
     words: "clone/undeletable",

@@ -20,7 +20,7 @@ export const jobs: Rule = (write) => {
   const nodes = cluster.objects("nodes").length;
   const most = Math.max(
     ...seen
-      .recentSets(job, staleMs)
+      .recentStates(job, staleMs)
       .map((state) => amountAt(state, ["spec", "parallelism"], nodes, Math.ceil, nodes)),
   );
   const wrong =

@@ -18,7 +18,7 @@ export const leadership: Rule = (write) => {
   });
   if (lease === undefined) return [];
   const holders = seen
-    .recentSets(lease, staleMs + handoverMs)
+    .recentStates(lease, staleMs + handoverMs)
     .map((state) => textAt(state, "spec", "holderIdentity"));
   return holders.includes(userAgent)
     ? []

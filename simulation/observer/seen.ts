@@ -21,11 +21,19 @@ export interface SeenPod {
   outSince: number | undefined;
 }
 
+/** A state, and since when it was the newest: milliseconds of the clock. */
+interface SeenState {
+  readonly since: number;
+  readonly object: StoredObject;
+}
+
+/** Of one object; a lease is renewed every two seconds. */
+const mostStates = 100;
+
 export interface SeenOwner {
   readonly kind: WorkloadKind;
   readonly name: string;
-  /** Each state, and since when. */
-  readonly states: { readonly since: number; readonly object: StoredObject }[];
+  readonly states: SeenState[];
   isGone: boolean;
   readonly pods: Map<string, SeenPod>;
 }
@@ -34,7 +42,7 @@ export class Seen {
   readonly #cluster: SimulatedCluster;
   readonly #owners = new Map<string, SeenOwner>();
   readonly #pods = new Map<string, SeenPod>();
-  readonly #others = new Map<string, { readonly since: number; readonly object: StoredObject }[]>();
+  readonly #others = new Map<string, SeenState[]>();
 
   constructor(cluster: SimulatedCluster) {
     this.#cluster = cluster;
@@ -46,7 +54,8 @@ export class Seen {
       stored.subscribe(resource, ({ object }) => {
         const key = `${resource} ${object.metadata.uid}`;
         const states = this.#others.get(key) ?? [];
-        this.#others.set(key, [...states.slice(-20), { since: this.#cluster.clock.monotonic(), object }]);
+        this.#others.set(key, states);
+        this.#add(states, object);
       });
     }
   }
@@ -59,10 +68,6 @@ export class Seen {
     return this.#owners.get(uid);
   }
 
-  owners(): Iterable<[string, SeenOwner]> {
-    return this.#owners;
-  }
-
   /** Every state of an owner that was the newest at some time of the last `ms`. */
   recent({ states }: Pick<SeenOwner, "states">, ms: number): StoredObject[] {
     const from = this.#cluster.clock.monotonic() - ms;
@@ -71,8 +76,8 @@ export class Seen {
       .map(({ object }) => object);
   }
 
-  /** The same of SidecarSets, BroadcastJobs and leases. */
-  recentSets(object: StoredObject, ms: number): StoredObject[] {
+  /** The same of what has no pods of its own (`others`). */
+  recentStates(object: StoredObject, ms: number): StoredObject[] {
     for (const resource of others) {
       const states = this.#others.get(`${resource} ${object.metadata.uid}`);
       if (states !== undefined) return this.recent({ states }, ms);
@@ -103,15 +108,17 @@ export class Seen {
     };
     this.#owners.set(uid, owner);
     owner.isGone = type === "DELETED";
-    this.#add(owner, object);
+    this.#add(owner.states, object);
   }
 
-  /** Of one generation the newest is kept. */
-  #add({ states }: SeenOwner, object: StoredObject): void {
+  /** Of one generation the newest is kept; leases have none. */
+  #add(states: SeenState[], object: StoredObject): void {
     const last = states.at(-1);
-    if (last !== undefined && last.object.metadata.generation === object.metadata.generation)
+    const { generation } = object.metadata;
+    if (last !== undefined && generation !== undefined && last.object.metadata.generation === generation)
       states[states.length - 1] = { since: last.since, object };
     else states.push({ since: this.#cluster.clock.monotonic(), object });
+    if (states.length > mostStates) states.shift();
   }
 
   #podChanged(change: ClusterChange): void {

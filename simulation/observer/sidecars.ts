@@ -18,7 +18,7 @@ export const sidecars: Rule = (write) => {
       .objects("sidecarsets.apps.kruise.io")
       .find((each) => listAt(each, "spec", "containers").some((one) => textAt(one, "name") === name));
     if (set === undefined) return [];
-    const states = seen.recentSets(set, staleMs);
+    const states = seen.recentStates(set, staleMs);
     const wrong: string[] = [];
     const strategy = ["spec", "updateStrategy"];
     if (states.every((state) => at(state, ...strategy, "paused") === true))

@@ -13,7 +13,7 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
     .objects("workloadspreads.apps.kruise.io", namespace)
     .find(({ metadata }) => metadata.name === spread);
   if (object === undefined) return [];
-  const limits = seen.recentSets(object, staleMs).map((state) => {
+  const limits = seen.recentStates(object, staleMs).map((state) => {
     const found = listAt(state, "spec", "subsets").find((each) => textAt(each, "name") === subset);
     const most = at(found, "maxReplicas");
     return typeof most === "number" ? most : Number.POSITIVE_INFINITY;

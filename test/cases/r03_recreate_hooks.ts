@@ -43,8 +43,14 @@ async function restartBoth(world: World, name: string, strategy: object): Promis
   const request = new RecreateRequest(world, name);
   await request.create({ ...both, strategy });
   assert.deepEqual(statesOf(await request.untilCompleted()), ["app Succeeded", "sidecar Succeeded"]);
-  const pod = await world.pod(name);
-  return endOf(pod, "sidecar") - endOf(pod, "app");
+  // A kubelet tells of no container while it runs the hook of one.
+  let apart = Number.NaN;
+  await world.once(`${name} tells how its former containers ended`, async () => {
+    const pod = await world.pod(name);
+    apart = endOf(pod, "sidecar") - endOf(pod, "app");
+    assert.ok(!Number.isNaN(apart), "the pod's status has both");
+  });
+  return apart;
 }
 
 function endOf(pod: Item, container: string): number {
