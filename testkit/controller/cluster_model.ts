@@ -20,6 +20,17 @@ interface Workload {
 /** Refused by a precondition, as a server answers 409. */
 export class Refused extends Error {}
 
+/** All that a model cluster stores: to come back to it later. Nothing in it changes. */
+export interface Stored<T extends Workload> {
+  readonly now: number;
+  readonly set: T;
+  readonly pods: readonly Pod[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly revisions: readonly ControllerRevision[];
+  readonly version: number;
+  readonly uid: number;
+}
+
 export abstract class ClusterModel<T extends Workload> {
   now = Date.UTC(2026, 0, 1);
   readonly pods = new Map<string, Pod>();
@@ -34,6 +45,29 @@ export abstract class ClusterModel<T extends Workload> {
   constructor(kind: string, set: T) {
     this.#kind = kind;
     this.set = set;
+  }
+
+  stored(): Stored<T> {
+    return {
+      now: this.now,
+      set: this.set,
+      pods: [...this.pods.values()],
+      claims: [...this.claims.values()],
+      revisions: [...this.revisions.values()],
+      version: this.#version,
+      uid: this.#uid,
+    };
+  }
+
+  restore({ now, set, pods, claims, revisions, version, uid }: Stored<T>): void {
+    this.now = now;
+    this.set = set;
+    refill(this.pods, pods);
+    refill(this.claims, claims);
+    refill(this.revisions, revisions);
+    this.#version = version;
+    this.#uid = uid;
+    this.events.length = 0;
   }
 
   owned(): Pod[] {
@@ -346,6 +380,11 @@ interface PatchBody {
   status?: {
     conditions: { type: string; status: string; reason?: string | null; message?: string | null }[];
   };
+}
+
+function refill<T extends { readonly name: string }>(map: Map<string, T>, objects: readonly T[]): void {
+  map.clear();
+  for (const object of objects) map.set(object.name, object);
 }
 
 function mergeMap(

@@ -1,0 +1,5 @@
+local paused = obj.spec.paused == true
+return {
+  pause = { disabled = paused },
+  resume = { disabled = not paused },
+}

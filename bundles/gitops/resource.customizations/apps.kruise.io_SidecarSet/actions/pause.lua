@@ -1,0 +1,3 @@
+obj.spec.updateStrategy = obj.spec.updateStrategy or {}
+obj.spec.updateStrategy.paused = true
+return obj

@@ -1,0 +1,2 @@
+obj.spec.updateStrategy.paused = false
+return obj

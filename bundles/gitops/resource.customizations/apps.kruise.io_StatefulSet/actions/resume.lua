@@ -1,0 +1,2 @@
+obj.spec.updateStrategy.rollingUpdate.paused = false
+return obj

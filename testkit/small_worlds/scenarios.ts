@@ -1,0 +1,22 @@
+/** All small worlds of rollouts. */
+import { cloneSetScenarios } from "./clone_sets.ts";
+import { daemonSetScenarios } from "./daemon_sets.ts";
+import type { SmallWorld } from "./explore.ts";
+import { rolloutWorld, type Scenario, type Workload } from "./rollout_world.ts";
+import { statefulSetScenarios } from "./stateful_sets.ts";
+
+export interface NamedWorld {
+  readonly name: string;
+  readonly world: SmallWorld<unknown>;
+}
+
+/** `pods`: of each workload; `mishaps`: how many may happen on one way. */
+export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorld> {
+  const named = <T extends Workload>(scenario: Scenario<T>): NamedWorld => ({
+    name: scenario.name,
+    world: rolloutWorld(scenario, mishaps),
+  });
+  for (const scenario of cloneSetScenarios(pods, mishaps)) yield named(scenario);
+  for (const scenario of statefulSetScenarios(pods, mishaps)) yield named(scenario);
+  for (const scenario of daemonSetScenarios(pods, mishaps)) yield named(scenario);
+}
