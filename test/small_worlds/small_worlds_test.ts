@@ -1,6 +1,5 @@
 /** Small worlds of rollouts, and whether a wrong one is found. */
 import t from "tap";
-import type { Action, PodAction } from "../../controller/rollout/writes/actions.ts";
 import type { CloneSet } from "../../crds/index.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
 import { explore, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
@@ -64,6 +63,8 @@ t.test("a mishap is no way out of a circle, and no end follows from it alone", a
 });
 
 type Planned = ReturnType<Scenario<CloneSet>["kind"]["plan"]>;
+type Action = Planned["actions"][number];
+type PodAction = Extract<Action, { after: unknown }>;
 
 /** The first scenario, with plans that somebody got wrong. */
 function broken(change: (plan: Planned) => Planned, name = "CloneSet in place"): () => unknown {
