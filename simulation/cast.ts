@@ -3,6 +3,8 @@ import type { StoredObject } from "../sandbox/index.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { Act } from "./story.ts";
 
+const cronJobs = "advancedcronjobs.apps.kruise.io";
+
 export class Cast {
   readonly #cluster: SimulatedCluster;
   readonly #endings = new Set<() => void>();
@@ -74,11 +76,9 @@ export class Cast {
     this.#cluster.server.faults.clear();
     for (let number = 0; number < replicas; number++) this.#cluster.start(number);
     for (const replica of this.#cluster.replicas) replica.clock.skew(0);
-    // A cluster with runs each minute would never rest.
-    for (const { metadata } of this.#cluster.objects("advancedcronjobs.apps.kruise.io")) {
-      const path = `/apis/apps.kruise.io/v1alpha1/namespaces/${metadata.namespace}/advancedcronjobs/${metadata.name}`;
-      this.#ask("PATCH", path, { spec: { paused: true } });
-    }
+    // A cluster with runs each minute would never rest. Nothing may refuse this: webhooks may not be up again.
+    for (const { metadata } of this.#cluster.objects(cronJobs))
+      this.#setSpec(cronJobs, metadata, { paused: true });
   }
 
   #for(ms: number, ending: () => void): void {
@@ -151,13 +151,19 @@ export class Cast {
   }
 
   #cordon(name: string, forMs: number): void {
-    const mark = (unschedulable: boolean): void => {
-      this.#cluster.server.cluster.update("nodes", { name }, (draft) => {
-        draft["spec"] = { ...(typeof draft["spec"] === "object" ? draft["spec"] : {}), unschedulable };
-      });
-    };
-    mark(true);
-    this.#for(forMs, () => mark(false));
+    this.#setSpec("nodes", { name }, { unschedulable: true });
+    this.#for(forMs, () => this.#setSpec("nodes", { name }, { unschedulable: false }));
+  }
+
+  /** In the store, whatever admission says. */
+  #setSpec(
+    resource: string,
+    { namespace, name = "" }: { namespace?: string; name?: string },
+    change: object,
+  ): void {
+    this.#cluster.server.cluster.update(resource, { ...(namespace && { namespace }), name }, (draft) => {
+      draft["spec"] = { ...(typeof draft["spec"] === "object" ? draft["spec"] : {}), ...change };
+    });
   }
 }
 

@@ -23,6 +23,8 @@ export interface ClusterOptions {
   readonly replicas: number;
   readonly shards: number;
   readonly nodes: number;
+  /** Events of each resource that the server remembers for watches. Default: 2,000. */
+  readonly history?: number;
   readonly namespaces: readonly string[];
   readonly log: (replica: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
   readonly unexpected: (replica: string, where: string) => void;
@@ -56,7 +58,7 @@ export class SimulatedCluster {
       agent: true,
       profile: "real",
       crds: kinds.map((kind) => customResourceDefinition(kind)),
-      historyLimit: 2_000,
+      historyLimit: options.history ?? 2_000,
       soon: (run) => void clock.after(0, run),
       webhooks: (faults) => inProcessWebhooks({ clock, random, faults, reviewers: () => this.#replicas }),
     });

@@ -30,7 +30,7 @@ function amount(chance: Chance, most: number): number | string {
 }
 
 function partition(chance: Chance): number | string {
-  return chance.is(0.5) ? 0 : chance.is(0.3) ? `${chance.oneOf([20, 50, 90])}%` : chance.whole(1, 4);
+  return chance.is(0.5) ? 0 : chance.is(0.6) ? `${chance.oneOf([20, 50, 90])}%` : chance.whole(1, 4);
 }
 
 function template(name: string, chance: Chance, more: object = {}): object {
@@ -199,7 +199,7 @@ const sidecarSet: Maker = (chance, namespace, name) => {
     type: "RollingUpdate",
     maxUnavailable: amount(each, 3),
     partition: each.is(0.6) ? 0 : each.whole(1, 3),
-    paused: each.is(0.1),
+    paused: each.is(0.3),
   });
   const containers = (each: Chance): object[] => [
     { name: `side-${name}`, image: `side:${each.whole(1, 4)}` },
@@ -348,9 +348,10 @@ export const makers: readonly [Maker, ...Maker[]] = [
 /** What people put over a workload: a budget of its pods, or how they are spread. */
 export function companionOf(chance: Chance, { manifest }: Applied): Applied | undefined {
   const { namespace, name } = manifest.metadata;
-  if (namespace === undefined || manifest.kind !== "CloneSet") return undefined;
+  const isClones = manifest.kind === "CloneSet";
+  if (namespace === undefined || !(isClones || manifest.kind === "StatefulSet")) return undefined;
   const targetRef = { apiVersion: manifest.apiVersion, kind: manifest.kind, name };
-  if (chance.is(0.5)) {
+  if (!isClones || chance.is(0.5)) {
     return object(
       "policy.kruise.io/v1alpha1",
       "podunavailablebudgets",

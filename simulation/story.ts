@@ -46,6 +46,8 @@ export interface Story {
   readonly replicas: number;
   readonly shards: number;
   readonly nodes: number;
+  /** Events of each resource that the server remembers for watches. */
+  readonly history?: number;
   readonly namespaces: readonly string[];
   readonly steps: readonly Step[];
   /** When controllers hear late of what is stored, or their writes arrive late. */
@@ -106,9 +108,10 @@ class Teller {
       seed: this.#seed,
       replicas: this.#replicas,
       shards: chance.is(0.25) ? 2 : 1,
+      history: chance.oneOf([10, 2_000]),
       nodes: this.#nodes,
       namespaces,
-      steps: this.#steps,
+      steps: this.#steps.sort((a, b) => a.at - b.at),
       stale: this.#stale,
     };
   }
@@ -122,7 +125,7 @@ class Teller {
     const name = `w${this.#applied.length + 1}`;
     const applied = chance.oneOf(makers)(chance, chance.oneOf(namespaces), name);
     this.#create(applied);
-    const companion = chance.is(0.3) ? companionOf(chance, applied) : undefined;
+    const companion = chance.is(0.6) ? companionOf(chance, applied) : undefined;
     if (companion !== undefined) this.#create(companion);
   }
 
@@ -140,7 +143,13 @@ class Teller {
       case 1:
         return this.#podGoes();
       case 2:
-        return { act: "recreate containers", share: chance.share() };
+        return chance.is(0.5)
+          ? { act: "recreate containers", share: chance.share() }
+          : {
+              act: "drain node",
+              name: `node${chance.whole(1, this.#nodes)}`,
+              forMs: chance.between(200, 90_000),
+            };
       default:
         return { act: "change", path, patch: change(chance) };
     }
@@ -168,6 +177,13 @@ class Teller {
       case 11: {
         const away = chance.between(200, 20_000);
         this.#hearLate(away, away + reconnectMs);
+        // What happens meanwhile is what controllers may never hear of.
+        const before = this.#now;
+        for (let left = chance.whole(0, 4); left > 0; left--) {
+          this.#now = before + chance.between(1, away);
+          this.#add(this.#people());
+        }
+        this.#now = before;
         return { act: "restart server", forMs: away };
       }
       case 0:

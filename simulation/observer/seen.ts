@@ -162,5 +162,6 @@ export class Seen {
 const others = [
   "sidecarsets.apps.kruise.io",
   "broadcastjobs.apps.kruise.io",
+  "podunavailablebudgets.policy.kruise.io",
   "leases.coordination.k8s.io",
 ] as const;
