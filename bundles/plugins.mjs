@@ -10,7 +10,7 @@ import { nodeCheck } from "./node_check.ts";
 import { noticesOf } from "./notices.ts";
 
 /** Types become blanks, so no position changes and there is no map to make. */
-const eraseTypes = {
+export const eraseTypes = {
   name: "erase-types",
   transform: (code, id) =>
     id.endsWith(".ts") ? { code: stripTypeScriptTypes(code, { mode: "strip" }), map: null } : null,
@@ -28,8 +28,8 @@ const withoutOptional = {
 
 const ownLicence = readFileSync(new URL("../LICENSE", import.meta.url), "utf8");
 
-/** `noticesFile` gets the licences of what the bundle holds. */
-export const plugins = (noticesFile) => [
+/** `noticesFile` gets the licences of what the bundle holds, and of `others`, which it carries as text. */
+export const plugins = (noticesFile, others = []) => [
   withoutOptional,
   nodeResolve({
     preferBuiltins: true,
@@ -46,7 +46,7 @@ export const plugins = (noticesFile) => [
   license({
     thirdParty: {
       multipleVersions: true,
-      output: { file: noticesFile, template: (bundled) => noticesOf(ownLicence, bundled) },
+      output: { file: noticesFile, template: (bundled) => noticesOf(ownLicence, [...bundled, ...others]) },
     },
   }),
 ];

@@ -1,6 +1,9 @@
 /** The command line with the controller: each command loads only its own chunks. `npm run build`. */
 import { isBuiltin } from "node:module";
+import { pageBundle } from "./page.mjs";
 import { onwarn, plugins, requireBanner } from "./plugins.mjs";
+
+const page = pageBundle();
 
 export default {
   // It checks the version of Node before it loads the rest.
@@ -14,6 +17,6 @@ export default {
     sourcemap: true,
   },
   external: isBuiltin,
-  plugins: plugins("dist/refit.NOTICES.txt"),
+  plugins: [page.plugin, ...plugins("dist/refit.NOTICES.txt", page.packages)],
   onwarn,
 };

@@ -6,6 +6,7 @@ import { globalFlags } from "./global_flags.ts";
 export function splitCommand(argv: readonly string[]): { words: string[]; others: string[] } {
   const words: string[] = [];
   const others: string[] = [];
+  let asksVersion = false;
   let index = 0;
   while (index < argv.length && words.length < 2) {
     const word = argv[index] ?? "";
@@ -13,13 +14,17 @@ export function splitCommand(argv: readonly string[]): { words: string[]; others
     // After the first word flags belong to the command, and what follows them may be their value.
     if (isFlag && words.length > 0) break;
     if (word === "--help" || word === "-h") words.push("help");
-    else if (word === "--version") words.push("version");
+    else if (word === "--version") asksVersion = true;
     else if (!isFlag) words.push(word);
     else if (takesNextWord(word)) others.push(word, argv[++index] ?? "");
     else others.push(word);
     index += 1;
   }
-  return { words, others: [...others, ...argv.slice(index)] };
+  const left = [...others, ...argv.slice(index)];
+  // Asked of a program by a flag, its version needs no server.
+  return asksVersion
+    ? { words: ["version", ...words], others: ["--client", ...left] }
+    : { words, others: left };
 }
 
 function takesNextWord(word: string): boolean {

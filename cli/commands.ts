@@ -17,10 +17,12 @@ import { setEnv, setImage, setResources } from "./objects/set.ts";
 import { tree } from "./objects/tree.ts";
 import { rolloutHistory } from "./rollout/history.ts";
 import { rolloutPause, rolloutResume } from "./rollout/pause.ts";
+import { rolloutPromote } from "./rollout/promote.ts";
 import { rolloutRestart } from "./rollout/restart.ts";
 import { rolloutStatus } from "./rollout/status.ts";
 import { rolloutUndo } from "./rollout/undo.ts";
 import { supportBundle } from "./support/command.ts";
+import { ui } from "./ui/command.ts";
 import { up } from "./up/command.ts";
 import { version } from "./version.ts";
 import { plan, why } from "./why/commands.ts";
@@ -35,9 +37,11 @@ const listed: readonly CommandGroup[] = [
       rolloutUndo,
       rolloutPause,
       rolloutResume,
+      rolloutPromote,
       rolloutRestart,
       why,
       plan,
+      ui,
     ],
   },
   {

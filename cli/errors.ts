@@ -27,7 +27,9 @@ function describeKubeError(error: KubeError): string {
     return `Error from server (${error.reason}): ${words}`;
   }
   if (error.code === "Network" || error.code === "Timeout") {
-    return `Unable to connect to the server: ${error.message}`;
+    return `Unable to connect to the server: ${error.message}; see whether it runs, and whether --kubeconfig and --context name the right one`;
   }
+  if (error.code === "Config" && error.message.startsWith("no credentials"))
+    return `error: ${error.message}; give --kubeconfig FILE, or start a cluster to try with "refit up"`;
   return `error: ${error.message}`;
 }

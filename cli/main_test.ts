@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { KubeError } from "../kube/index.ts";
 import { run } from "../testkit/cli/command_fixture.ts";
 import { fakeCluster } from "../testkit/cli/fake_cluster.ts";
 import { golden } from "../testkit/cli/golden.ts";
@@ -63,6 +64,7 @@ t.test("version is the package's", async (t) => {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   t.equal((await run("version --client")).stdout, `refit ${version}\n`);
   t.equal((await run("--version --client")).stdout, `refit ${version}\n`);
+  t.same(await run("--version"), { code: 0, stdout: `refit ${version}\n`, stderr: "" }, "without a server");
 });
 
 t.test("a mistyped resource type gets a suggestion", async (t) => {
@@ -161,6 +163,14 @@ t.test("suggestions know swapped letters and prefixes", (t) => {
   t.equal(nearest("zzzzzz", ["restart"]), undefined);
   t.equal(nearest("foo", ["logs", "up"]), undefined, "half of a short word is not near");
   t.equal(nearest("gte", ["get", "set"]), "get");
+  t.end();
+});
+
+t.test("errors of no server and of no kubeconfig say what to do", (t) => {
+  const network = describeError(new KubeError("Network", "GET /apis at https://h: ECONNREFUSED"));
+  t.match(network, /^Unable to connect to the server: GET .*; see whether it runs, .*--kubeconfig/);
+  const none = describeError(new KubeError("Config", "no credentials for an API server: no --kubeconfig"));
+  t.match(none, /^error: no credentials .*; give --kubeconfig FILE, or start a cluster .*"refit up"$/);
   t.end();
 });
 

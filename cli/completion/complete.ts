@@ -144,7 +144,7 @@ function flagNames(table: FlagTable): Completion {
 }
 
 /** Words of a flag's help that stand for values. */
-const placeholders: ReadonlySet<string> = new Set(["N", "NAME", "IP"]);
+const placeholders: ReadonlySet<string> = new Set(["N", "N%", "NAME", "IP"]);
 const filePlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "FOLDER"]);
 
 async function valuesOf(

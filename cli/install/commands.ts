@@ -84,9 +84,15 @@ export const install: Command = {
 export const manifests: Command = {
   name: "manifests",
   summary: "Print what install applies, as YAML.",
-  usage: "[--controller-image IMAGE | --webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
+  usage: "[--roles | --controller-image IMAGE | --webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
   arguments: noArguments,
-  flags: installFlags,
+  details: `With --roles two ClusterRoles for people are printed instead, which install does not apply: kruise-viewer-role reads
+what this program reads, kruise-operator-role may steer rollouts and start jobs, too. Bind them to your users.`,
+  examples: ["refit manifests --roles | kubectl apply -f -"],
+  flags: {
+    ...installFlags,
+    roles: switchFlag("Print only the ClusterRoles for people who use this program: viewer and operator."),
+  },
   run: async (call) => (await import("./run.ts")).runManifests(call),
 };
 

@@ -9,6 +9,7 @@ import { type AgentInstall, agentPort } from "./agent.ts";
 import { applyObject, builtinType, refOfObject, waitEstablished } from "./apply.ts";
 import { type ControllerInstall, controllerPorts } from "./controller_deployment.ts";
 import { definitions, type InstallOptions, installObjects, installReasons } from "./manifests.ts";
+import { peopleRoles } from "./people.ts";
 import { explainedYaml } from "./reasons.ts";
 import { usualServerPorts } from "./safeguards.ts";
 import { waitUntilGone } from "./terminating.ts";
@@ -107,7 +108,8 @@ export async function applyInstallation(
 }
 
 export async function runManifests(call: Call): Promise<number> {
-  for (const object of installObjects(installOptionsOf(call))) {
+  const objects = call.flags.on("roles") ? peopleRoles() : installObjects(installOptionsOf(call));
+  for (const object of objects) {
     call.io.stdout.write(`---\n${explainedYaml(object, installReasons)}`);
   }
   return 0;

@@ -164,6 +164,19 @@ t.test("tree draws owners with readiness", async (t) => {
   t.equal(stdout, golden("tree.txt", stdout));
 });
 
+t.test("tree is an object for scripts", async (t) => {
+  const { stdout } = await run("tree clone/pick -o json", { client: withPods().client });
+  const answer = JSON.parse(stdout);
+  const object = { group: "apps.kruise.io", kind: "CloneSet", namespace: "default", name: "pick" };
+  t.match(answer, { object, creationTimestamp: "2025-12-31T23:55:00Z" });
+  t.equal("ready" in answer, false);
+  t.match(answer.children, [
+    { object: { group: "", kind: "Pod", name: "pick-a" }, ready: "True", children: [] },
+    { object: { name: "pick-b" } },
+    { object: { name: "pick-c" }, ready: "False", reason: "ContainersNotReady" },
+  ]);
+});
+
 t.test("tree of a ResourceDistribution draws its copies, and nothing else is read", async (t) => {
   const cluster = fakeCluster();
   const resource = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" } };

@@ -2,6 +2,7 @@ import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { controllerNamespace } from "../controller_namespace.ts";
 import { type AnyObject, conditionOf, textAt } from "../fields.ts";
+import { answerFlag, answerFormat, printObject } from "../object_output.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { age, textTable } from "../text_table.ts";
@@ -22,10 +23,15 @@ export const tree: Command = {
   summary: "Show what an object owns, and what that owns in turn.",
   usage: "TYPE/NAME",
   details: `Under a SidecarSet stand the pods that carry its sidecars, too, under a WorkloadSpread those that it placed, under a
-PodUnavailableBudget those that it protects, and under a ResourceDistribution its copies in all namespaces.`,
+PodUnavailableBudget those that it protects, and under a ResourceDistribution its copies in all namespaces. With -o the
+tree is printed as one object.
+Exit codes:
+  0  the tree was printed
+  1  the object does not exist, or what it owns could not be read`,
   examples: ["refit tree clone/sample", "refit tree sidecarset/proxy"],
-  flags: {},
+  flags: answerFlag,
   async run(call) {
+    const format = answerFormat(call);
     const target = await oneTarget(call);
     const access = await call.cluster();
     const root = await readTarget(access, target);
@@ -35,6 +41,10 @@ PodUnavailableBudget those that it protects, and under a ResourceDistribution it
         : await ownedObjects(access, root.metadata.namespace),
       await parentsUnder(access, root),
     );
+    if (format !== undefined) {
+      printObject(call, treeAnswer(children, root), format);
+      return 0;
+    }
     const rows: string[][] = [];
     addRows(call, rows, children, root, { first: "", others: "" });
     const header = ["NAMESPACE", "NAME", "READY", "REASON", "AGE"];
@@ -114,6 +124,26 @@ async function parentsUnder(access: ClusterAccess, root: AnyObject): Promise<Par
 }
 
 const labelOf = (object: AnyObject): string => `${object.kind ?? ""}/${object.metadata.name ?? ""}`;
+
+/** The documented form: docs/troubleshooting.md, "For scripts". Fields that do not apply are absent. */
+function treeAnswer(children: Children, object: AnyObject): object {
+  const { apiVersion = "", kind, metadata } = object;
+  const { namespace, name, creationTimestamp } = metadata;
+  const { ready, reason } = readiness(object);
+  const below = children.get(parentKey(metadata)) ?? [];
+  return {
+    object: {
+      group: apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "",
+      kind,
+      ...(namespace === undefined ? {} : { namespace }),
+      name,
+    },
+    ...(ready === "-" ? {} : { ready }),
+    ...(reason === "" ? {} : { reason }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    children: below.map((child) => treeAnswer(children, child)),
+  };
+}
 
 /** The strokes before a row, and before the rows below it. */
 interface Strokes {

@@ -123,6 +123,49 @@ t.test("status gives up after its timeout", async (t) => {
   t.equal(stderr, "error: timed out waiting for the condition\n");
 });
 
+t.test("with -o status prints one object in the end, with a reason and the usual exit code", async (t) => {
+  const cluster = fakeCluster();
+  const clones = "clonesets.apps.kruise.io";
+  const { client } = cluster;
+  cluster.put(clones, cloneSet("whole"));
+  cluster.put(clones, cloneSet("half", { status: { updatedReplicas: 1 } }));
+  const answer = async (line: string, ended?: (clock: ReturnType<typeof testClock>) => Promise<unknown>) => {
+    const clock = testClock();
+    const running = run(`rollout status ${line}`, { client, host: { clock } });
+    await ended?.(clock);
+    const { code, stdout, stderr } = await running;
+    return { code, stderr, answer: JSON.parse(stdout) };
+  };
+  t.match(await answer("clone/whole -o json --detail"), {
+    code: 0,
+    stderr: "",
+    answer: {
+      object: { group: "apps.kruise.io", kind: "CloneSet", namespace: "default", name: "whole" },
+      state: "done",
+      reason: "Complete",
+      updatedPods: { ready: [], notReady: [] },
+    },
+  });
+  t.match(await answer("clone/half -o json -w=false"), {
+    code: 0,
+    answer: { state: "progressing", reason: "Progressing", message: /1 out of 3/ },
+  });
+  t.match(await answer("clone/half -o json --timeout 2s", (clock) => clock.advance(2000)), {
+    code: 1,
+    stderr: /^error: timed out/,
+    answer: { state: "progressing", reason: "TimedOut", error: /^timed out/ },
+  });
+  const removed = await answer("clone/half -o json", async (clock) => {
+    await clock.settle();
+    cluster.remove(clones, "default/half");
+  });
+  t.match(removed, { code: 1, answer: { state: "failed", reason: "Deleted" } });
+  t.match(await run("rollout status clone/whole -o name", { client }), {
+    code: 1,
+    stderr: /must be json or yaml/,
+  });
+});
+
 t.test("status ends with an error when the object is deleted or another revision takes over", async (t) => {
   const cluster = withHistory();
   cluster.put("clonesets.apps.kruise.io", cloneSet("other", { status: { updatedReplicas: 1 } }));
@@ -197,12 +240,27 @@ t.test("pause and resume write where the version keeps it, once", async (t) => {
   });
 });
 
-t.test("pausing another kind is refused", async (t) => {
+t.test("StatefulSets and jobs with a paused field are paused, other kinds are refused", async (t) => {
   const cluster = fakeCluster();
-  const refused = await run("rollout pause statefulset.apps.kruise.io/web", { client: cluster.client });
-  t.match(refused, {
+  const { client } = cluster;
+  const apiVersion = "apps.kruise.io/v1beta1";
+  const metadata = { name: "web", namespace: "default" };
+  const kinds: [string, string][] = [
+    ["statefulset", "/spec/updateStrategy"],
+    ["broadcastjob", "/spec/paused"],
+    ["advancedcronjob", "/spec/paused"],
+    ["ephemeraljob", "/spec/paused"],
+  ];
+  for (const [kind, path] of kinds) {
+    cluster.put(`${kind}s.apps.kruise.io`, { apiVersion, metadata, spec: {} });
+    const paused = await run(`rollout pause ${kind}.apps.kruise.io/web`, { client });
+    t.match(paused, { code: 0, stdout: `${kind}.apps.kruise.io/web paused\n` });
+    t.match(cluster.patches.at(-1)?.patch, { body: [{}, { path }] });
+    t.equal((await run(`rollout resume ${kind}.apps.kruise.io/web`, { client })).code, 0);
+  }
+  t.match(await run("rollout pause statefulset.apps/web", { client }), {
     code: 1,
-    stderr: 'error: statefulsets.apps.kruise.io "web" pausing is not supported\n',
+    stderr: 'error: statefulsets.apps "web" pausing is not supported: the kind has no field that pauses it\n',
   });
 });
 

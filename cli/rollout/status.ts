@@ -5,10 +5,17 @@ import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, conditionOf, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
+import { type AnswerFormat, answerFlag, answerFormat, printObject } from "../object_output.ts";
 import { inNamespace, objectName, objectResource } from "../resource_types.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
 import type { Progress } from "./progress.ts";
 import { runningRevision } from "./revisions.ts";
+import {
+  rolloutExitCodes as exitCodes,
+  RolloutEnd,
+  type SeenRollout,
+  statusAnswer,
+} from "./status_answer.ts";
 import { progressOf, type Workload, workloadOf } from "./workloads.ts";
 
 /** A rollout that stands still for this long is explained, then again after twice the time, and so on. */
@@ -18,13 +25,12 @@ const longestStillMs = 60_000;
 /** Without a terminal, where every line is kept: the newest state, this often at most. */
 const betweenLinesMs = 2000;
 
-const exitCodes = { done: 0, failed: 1, stuck: 3, interrupted: 130 } as const;
-
 export const rolloutStatus: Command = {
   name: "rollout status",
   summary: "Follow a rollout until it is done, and say why it waits.",
   usage: "TYPE/NAME [-w=false] [--detail] [--revision N] [--timeout TIME] [--give-up=false]",
   details: `While a rollout stands still, the first reason that "refit why" names is printed on standard error.
+With -o one object is printed in the end, and nothing before it.
 Exit codes:
   ${exitCodes.done}    the rollout is done (with -w=false: its state was printed)
   ${exitCodes.failed}    it failed, was replaced or deleted, or timed out; the command line or the cluster was not as it should be
@@ -40,24 +46,47 @@ Exit codes:
       `End with ${exitCodes.stuck} once the rollout cannot go on by itself; otherwise follow it all the same.`,
       { default: "true" },
     ),
+    ...answerFlag,
   },
   run: runStatus,
 };
 
 async function runStatus(call: Call): Promise<number> {
+  const format = answerFormat(call);
   const target = await oneTarget(call);
   const workload = workloadOf(target.type, "rollout status");
   const access = await call.cluster();
   const revision = call.flags.integer("revision", 0) ?? 0;
   const stop = new AbortController();
   const reporter = new StatusReporter(call, access, target, workload, revision, (why) => stop.abort(why));
-  if (!call.flags.on("watch")) {
-    await reporter.report(await readTarget(access, target));
-    return exitCodes.done;
-  }
   const timeoutMs = parseDuration(call.flags.text("timeout") ?? "0s");
   if (timeoutMs === undefined) throw new CliError("--timeout must be a duration such as 5m");
-  return followStatus(call, access, target, reporter, { timeoutMs, stop });
+  const reported = call.flags.on("watch")
+    ? followStatus(call, access, target, reporter, { timeoutMs, stop })
+    : readTarget(access, target).then(async (object) => {
+        await reporter.report(object);
+        return exitCodes.done;
+      });
+  return format === undefined ? reported : answered(call, target, reporter, format, reported);
+}
+
+/** The end of a rollout as an object; where it is an error, that goes to standard error as always. */
+async function answered(
+  call: Call,
+  target: Target,
+  reporter: StatusReporter,
+  format: AnswerFormat,
+  reported: Promise<number>,
+): Promise<number> {
+  try {
+    const code = await reported;
+    const isInterrupted = code === exitCodes.interrupted;
+    printObject(call, statusAnswer(target, reporter.seen, isInterrupted ? "Interrupted" : undefined), format);
+    return code;
+  } catch (error) {
+    if (error instanceof RolloutEnd) printObject(call, statusAnswer(target, reporter.seen, error), format);
+    throw error;
+  }
 }
 
 async function followStatus(
@@ -68,11 +97,12 @@ async function followStatus(
   { timeoutMs, stop }: { timeoutMs: number; stop: AbortController },
 ): Promise<number> {
   const signal = AbortSignal.any([call.io.signal, stop.signal]);
-  const timedOut = new CliError("timed out waiting for the condition");
+  const timedOut = new RolloutEnd("TimedOut", "timed out waiting for the condition");
   const timer = timeoutMs > 0 ? call.host.clock.after(timeoutMs, () => stop.abort(timedOut)) : undefined;
   try {
     for await (const object of follow(access, target, call.host.clock, signal)) {
-      if (object === undefined) throw new CliError(`${objectName(target.type, target.ref.name)} was deleted`);
+      if (object === undefined)
+        throw new RolloutEnd("Deleted", `${objectName(target.type, target.ref.name)} was deleted`);
       if (await reporter.report(object)) return exitCodes.done;
     }
   } finally {
@@ -104,6 +134,7 @@ class StatusReporter {
   /** What the pause holds back. */
   #newest: State | undefined;
   readonly #giveUp: (why: CliError) => void;
+  #seen: SeenRollout = {};
 
   /** `giveUp` is called once the rollout cannot go on by itself. */
   constructor(
@@ -120,6 +151,11 @@ class StatusReporter {
     this.#target = target;
     this.#workload = workload;
     this.#wantedRevision = wantedRevision;
+  }
+
+  /** The newest state, for who prints it in the end. */
+  get seen(): SeenRollout {
+    return this.#seen;
   }
 
   /** Nothing is printed or explained any more, but the state that was held back last. */
@@ -140,7 +176,8 @@ class StatusReporter {
   async report(object: AnyObject): Promise<boolean> {
     await this.#checkRevision(object);
     const progress = await progressOf(this.#workload, this.#access, object);
-    if (progress.state === "failed") throw new CliError(progress.message);
+    this.#seen = { progress, ...(await this.#detailOf(object)) };
+    if (progress.state === "failed") throw new RolloutEnd("Failed", progress.message);
     if (progress.message !== this.#last) {
       this.#last = progress.message;
       if (this.#pause !== undefined && progress.state === "waiting") this.#newest = { progress, object };
@@ -155,10 +192,11 @@ class StatusReporter {
     this.#printMessage(progress);
     const isFollowed = progress.state === "waiting" && this.#call.flags.on("watch");
     if (isFollowed && !this.#call.io.isTTY) this.#holdBack();
-    if (this.#call.flags.on("detail")) await this.#printDetail(object);
+    if (this.#call.flags.on("detail") && !this.#isAnswered) await this.#printDetail(object);
   }
 
   #printMessage(progress: Progress): void {
+    if (this.#isAnswered) return;
     if (progress.state === "waiting" && progress.isRemark === true) this.#call.warn(progress.message);
     else this.#call.print(progress.message);
   }
@@ -177,7 +215,8 @@ class StatusReporter {
     if (this.#wantedRevision === 0) return;
     const running = await runningRevision(this.#access, this.#workload, object);
     if (running === undefined || running === this.#wantedRevision) return;
-    throw new CliError(
+    throw new RolloutEnd(
+      "OtherRevision",
       `desired revision (${this.#wantedRevision}) is different from the running revision (${running})`,
     );
   }
@@ -212,7 +251,17 @@ class StatusReporter {
     const { type, ref } = this.#target;
     const why = `refit why ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
     const message = `the rollout cannot go on by itself (${reason}); "${why}" says more`;
-    this.#giveUp(new CliError(message, { exitCode: exitCodes.stuck }));
+    this.#giveUp(new RolloutEnd(reason, message, "stuck"));
+  }
+
+  get #isAnswered(): boolean {
+    return answerFormat(this.#call) !== undefined;
+  }
+
+  async #detailOf(object: AnyObject): Promise<Pick<SeenRollout, "updatedPods">> {
+    if (!this.#isAnswered || !this.#call.flags.on("detail")) return {};
+    const { ready, unready } = await updatedPods(this.#access, this.#workload, object);
+    return { updatedPods: { ready, notReady: unready } };
   }
 
   async #printDetail(object: AnyObject): Promise<void> {

@@ -7,6 +7,14 @@ import { isOfKind, pluralName, type ResourceType } from "../resource_types.ts";
 import { cloneSetProgress, cloneSetStrategyPath } from "./clone_set.ts";
 import { daemonSetProgress } from "./daemon_set.ts";
 import { deploymentProgress } from "./deployment.ts";
+import {
+  cloneSetPartitions,
+  daemonSetPartitions,
+  type Partition,
+  sidecarSetPartitions,
+  statefulSetPartitions,
+  unitedDeploymentPartitions,
+} from "./partition.ts";
 import type { Progress } from "./progress.ts";
 import { type Revised, revisedTemplate } from "./revised.ts";
 import { sidecarSetProgress } from "./sidecar_set.ts";
@@ -21,8 +29,8 @@ export interface Workload {
   counted?(access: ClusterAccess, object: AnyObject): Promise<AnyObject>;
   /** Path of the flag that holds updates back, for kinds that can be paused by command. */
   pausedPath?(apiVersion: string | undefined): readonly string[];
-  /** No command pauses it: its users set that flag themselves. */
-  readonly pausedByUsers?: true;
+  /** What keeps pods at the old revision, for kinds with a partition: none where it keeps none. */
+  readonly partitions?: (object: AnyObject) => readonly Partition[];
   /** While it is paused neither its pods can be restarted nor a former template put back. */
   readonly frozenWhilePaused?: true;
   /** What keeps former templates. */
@@ -44,6 +52,7 @@ export const workloads: readonly Workload[] = [
     kind: "CloneSet",
     progress: cloneSetProgress,
     pausedPath: (apiVersion) => [...cloneSetStrategyPath(apiVersion), "paused"],
+    partitions: cloneSetPartitions,
     namesRevision: true,
   },
   {
@@ -51,7 +60,7 @@ export const workloads: readonly Workload[] = [
     kind: "StatefulSet",
     progress: advancedStatefulSetProgress,
     pausedPath: () => ["spec", "updateStrategy", "rollingUpdate", "paused"],
-    pausedByUsers: true,
+    partitions: statefulSetPartitions,
     namesRevision: true,
   },
   {
@@ -59,6 +68,7 @@ export const workloads: readonly Workload[] = [
     kind: "DaemonSet",
     progress: daemonSetProgress,
     pausedPath: () => ["spec", "updateStrategy", "rollingUpdate", "paused"],
+    partitions: daemonSetPartitions,
   },
   {
     group: "apps.kruise.io",
@@ -67,6 +77,7 @@ export const workloads: readonly Workload[] = [
     counted: async (access, object) =>
       (await import("./selected_sidecars.ts")).withSelectedCounts(access, object),
     pausedPath: () => ["spec", "updateStrategy", "paused"],
+    partitions: sidecarSetPartitions,
     history: "ControllerRevision",
     revised: async () => (await import("./revised_sidecars.ts")).revisedSidecars,
   },
@@ -74,6 +85,7 @@ export const workloads: readonly Workload[] = [
     ...kruise,
     kind: "UnitedDeployment",
     progress: unitedDeploymentProgress,
+    partitions: unitedDeploymentPartitions,
     revised: async () => (await import("./revised_subsets.ts")).revisedSubsets,
   },
   {
@@ -84,7 +96,13 @@ export const workloads: readonly Workload[] = [
     frozenWhilePaused: true,
     history: "ReplicaSet",
   },
-  { ...builtin, kind: "StatefulSet", progress: statefulSetProgress, namesRevision: true },
+  {
+    ...builtin,
+    kind: "StatefulSet",
+    progress: statefulSetProgress,
+    partitions: statefulSetPartitions,
+    namesRevision: true,
+  },
   { ...builtin, kind: "DaemonSet", progress: daemonSetProgress },
 ];
 
@@ -100,6 +118,18 @@ export async function progressOf(
   object: AnyObject,
 ): Promise<Progress> {
   return workload.progress((await workload.counted?.(access, object)) ?? object);
+}
+
+/** Kinds without rollouts whose flag of that name holds back what they begin next. */
+const pausedJobs: ReadonlySet<string> = new Set(["AdvancedCronJob", "BroadcastJob", "EphemeralJob"]);
+
+/** Path of the flag that holds an object back; undefined for a kind that cannot be paused. */
+export function pausedPathOf(
+  type: ResourceType,
+  apiVersion: string | undefined,
+): readonly string[] | undefined {
+  if (type.group === "apps.kruise.io" && pausedJobs.has(type.kind)) return ["spec", "paused"];
+  return workloadNamed(type)?.pausedPath?.(apiVersion);
 }
 
 /** Undefined for a kind without rollouts. */

@@ -1,13 +1,11 @@
 /** What `why` answers, for scripts: a state with its exit code, and all of it as an object. */
-import { formatTime, keyOf } from "../../kube/core/index.ts";
-import type { Call } from "../command.ts";
-import { CliError } from "../errors.ts";
+import { formatTime } from "../../kube/core/index.ts";
+import { answeredObject } from "../object_output.ts";
 import type { ResourceType } from "../resource_types.ts";
-import { renderObject } from "../result.ts";
 import type { Target } from "../target.ts";
 import type { Cause } from "./causes/cause.ts";
 import type { AccessRule, Unread } from "./causes/reader.ts";
-import { describeAction, type PodName } from "./describe.ts";
+import { describeAction, podNameFor } from "./describe.ts";
 import type { Explanation } from "./explain.ts";
 import type { Forecast } from "./forecast.ts";
 
@@ -46,31 +44,11 @@ export function exitCodeOf(states: Iterable<State>): number {
   return exitCodes[worst ?? "done"];
 }
 
-export type AnswerFormat = "json" | "yaml";
-
-/** Undefined: sentences. Throws CliError. */
-export function answerFormat({ flags }: Call): AnswerFormat | undefined {
-  const text = flags.text("output") ?? "";
-  if (text === "") return undefined;
-  if (text === "json" || text === "yaml") return text;
-  throw new CliError(`invalid value "${text}" for --output: must be json or yaml`);
-}
-
-export function printObject({ io }: Call, value: object, format: AnswerFormat): void {
-  io.stdout.write(renderObject(value, format));
-}
-
 /** The documented form: docs/troubleshooting.md, "For scripts". Fields that do not apply are absent. */
 export function answerOf(target: Target, explanation: Explanation, next: readonly string[]): object {
-  const { type, ref } = target;
   const { message, causes, missing, unread, forecast } = explanation;
   return {
-    object: {
-      group: type.group,
-      kind: type.kind,
-      ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
-      name: ref.name,
-    },
+    object: answeredObject(target),
     state: stateOf(explanation),
     message,
     reasons: causes.map(reasonOf),
@@ -80,7 +58,7 @@ export function answerOf(target: Target, explanation: Explanation, next: readonl
   };
 }
 
-function reasonOf({ reason, outlook, message, until, since, pods, next }: Cause): object {
+export function reasonOf({ reason, outlook, message, until, since, pods, next }: Cause): object {
   return {
     reason,
     outlook,
@@ -121,10 +99,10 @@ const resourcesOf = (rules: readonly AccessRule[]): string[] =>
   [...new Set(rules.map(({ resource }) => resource))].sort();
 
 /** What the controller does next, in words. */
-export function nextLines(forecast: Forecast | undefined, { namespaced }: ResourceType): string[] {
+export function nextLines(forecast: Forecast | undefined, type: ResourceType): string[] {
   if (forecast === undefined) return [];
   const { actions, steps = [] } = forecast;
-  const nameOf: PodName = namespaced ? ({ name }) => name : keyOf;
+  const nameOf = podNameFor(type);
   const lines = actions.map((action) => describeAction(action, nameOf));
   return [...steps, ...lines.filter((line) => line !== undefined)];
 }

@@ -1,5 +1,6 @@
 import { type FlagTable, switchFlag, textFlag } from "../arguments.ts";
 import type { Command } from "../command.ts";
+import { answerFlag } from "../object_output.ts";
 
 const planFlags: FlagTable = {
   "feature-gates": textFlag("NAME=BOOL,...", "Gates that the controller runs with.", { default: "" }),
@@ -22,7 +23,7 @@ recreated yet, what probes said, which pods a budget protects and how many may g
   flags: {
     "all-namespaces": switchFlag("Objects of all namespaces, where none is named.", { short: "A" }),
     selector: textFlag("LABELS", "Only objects with these labels, where none is named.", { short: "l" }),
-    output: textFlag("json|yaml", "Form of the output, for scripts.", { short: "o" }),
+    ...answerFlag,
     ...planFlags,
   },
   appendix: async () => (await import("./answer.ts")).exitCodesHelp,
@@ -34,10 +35,14 @@ export const plan: Command = {
   summary: "Say what the controller would do now, or after a manifest is applied; changes nothing.",
   usage: "TYPE/NAME | -f FILE",
   details: `With -f the manifest's spec is planned on the pods that the cluster has; workloads, jobs that run by the clock,
-distributions and spreads can be planned so. Of a stored object of any other kind of this API one pass of its controller is shown.`,
+distributions and spreads can be planned so. Of a stored object of any other kind of this API one pass of its controller is shown. With -o an object is printed, or with -f a list of them.
+Exit codes:
+  0  the plan was made, whatever it says
+  1  it could not be made: the command line, the manifest or the cluster was not as it should be`,
   examples: ["refit plan clone/sample", "refit plan -f cloneset.yaml", "refit plan imagelistpulljob/warm"],
   flags: {
     filename: textFlag("FILE", "Manifest of the workload; - reads standard input.", { short: "f" }),
+    ...answerFlag,
     ...planFlags,
   },
   run: async (call) => (await import("./run.ts")).runPlan(call),

@@ -1,11 +1,16 @@
 /** Plans in words. */
 import type { Action, PodPatchAction, RolloutEffect, Waiting } from "../../controller/index.ts";
-import { counted } from "../../kube/core/index.ts";
+import { counted, keyOf } from "../../kube/core/index.ts";
+import type { ResourceType } from "../resource_types.ts";
 import { age } from "../text_table.ts";
 import type { Cause } from "./causes/cause.ts";
 
 /** How lines name a pod: alone where all are of one namespace. */
 export type PodName = (pod: Pod) => string;
+
+export function podNameFor({ namespaced }: Pick<ResourceType, "namespaced">): PodName {
+  return namespaced ? ({ name }) => name : keyOf;
+}
 
 /** One line for what the controller would do next; undefined for what nobody needs to read. */
 export function describeAction(action: Action, nameOf: PodName): string | undefined {

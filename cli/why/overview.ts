@@ -5,21 +5,12 @@ import { isKubeError, listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError, describeError } from "../errors.ts";
 import { type AnyObject, at, countAt, listAt, numberAt, textAt } from "../fields.ts";
+import { type AnswerFormat, printObject } from "../object_output.ts";
 import { inNamespace, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import type { Target } from "../target.ts";
 import { age, textTable } from "../text_table.ts";
-import {
-  type AnswerFormat,
-  answerOf,
-  cannotTell,
-  exitCodeOf,
-  nextLines,
-  printObject,
-  rolesFor,
-  type State,
-  stateOf,
-} from "./answer.ts";
+import { answerOf, cannotTell, exitCodeOf, nextLines, rolesFor, type State, stateOf } from "./answer.ts";
 import { conditionsOf, timeAt } from "./causes/pod_facts.ts";
 import { minute } from "./causes/pod_reason.ts";
 import { missingRight, type Unread } from "./causes/reader.ts";

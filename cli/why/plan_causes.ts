@@ -1,10 +1,10 @@
 /** What the controller's plan waits for, as causes: what becomes of it by itself, and which command comes next. */
 import type { Waiting } from "../../controller/index.ts";
-import { apiVersionOf, inNamespace, objectName } from "../resource_types.ts";
-import { workloadNamed } from "../rollout/workloads.ts";
+import { inNamespace, objectName } from "../resource_types.ts";
 import type { Target } from "../target.ts";
 import type { Cause, Outlook } from "./causes/cause.ts";
 import type { Forecast } from "./forecast.ts";
+import { patchFieldCommand, showCommand } from "./patch_command.ts";
 
 /** Reasons of plans that time alone does not end; all others are under way. */
 const outlooks: ReadonlyMap<string, Outlook> = new Map([
@@ -28,39 +28,54 @@ export function planCauses(waiting: Forecast["waiting"], target: Target): Cause[
 }
 
 export function resumeCommand(target: Target): string {
-  const { type, ref } = target;
-  const workload = workloadNamed(type);
-  const paused = workload?.pausedPath?.(apiVersionOf(type));
-  if (paused !== undefined && !workload?.pausedByUsers)
-    return `refit rollout resume ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
-  return patchCommand(target, paused ?? ["spec", "paused"], false);
-}
-
-/** For one field of an object, to be pasted. */
-function patchCommand({ type, ref }: Target, path: readonly string[], value: number | boolean): string {
-  const patch = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
-  const name = objectName(type, ref.name);
-  return `kubectl patch ${name}${inNamespace(ref.namespace)} --type merge -p '${JSON.stringify(patch)}'`;
-}
-
-/** The field that keeps pods at an old revision stands beside the one that pauses. */
-function partitionPath({ type }: Target): readonly string[] | undefined {
-  const paused = workloadNamed(type)?.pausedPath?.(apiVersionOf(type));
-  return paused && [...paused.slice(0, -1), "partition"];
+  return `refit rollout resume ${namedAsOf(target)}`;
 }
 
 const ofPods = new Set("Budget Terminating Hook InPlace Grace NotReady OrderedReady Leaving".split(" "));
 
+/** What shows more of a reason, or ends it. */
 function nextCommand({ reason, pods = [] }: Waiting, target: Target): string {
-  const { type, ref } = target;
-  const name = objectName(type, ref.name);
-  if (reason === "Paused") return resumeCommand(target);
-  const partition = reason === "Partition" ? partitionPath(target) : undefined;
-  if (partition !== undefined) return patchCommand(target, partition, 0);
+  const ending = endingCommand(reason, target);
+  if (ending !== undefined) return ending;
   const [pod = ""] = pods;
-  const [namespace = "", podName] = pod.split("/");
-  if (ofPods.has(reason) && podName !== undefined) return `kubectl describe pod ${podName} -n ${namespace}`;
-  if (ofPods.has(reason) && pod !== "") return `kubectl describe pod ${pod}${inNamespace(ref.namespace)}`;
-  if (outlooks.has(reason)) return `kubectl edit ${name}${inNamespace(ref.namespace)}`;
-  return `kubectl describe ${name}${inNamespace(ref.namespace)}`;
+  if (ofPods.has(reason) && pod !== "") return `kubectl describe pod ${namedPod(pod, target)}`;
+  if (reason === "OnDelete" && pod !== "") return `kubectl delete pod ${namedPod(pod, target)}`;
+  return outlooks.has(reason) ? showCommand(namedOf(target)) : `kubectl describe ${namedAsOf(target)}`;
+}
+
+/** Where one field or flag is what holds the rollout back. */
+function endingCommand(reason: string, target: Target): string | undefined {
+  const strategy = ["spec", "updateStrategy"];
+  switch (reason) {
+    case "Paused":
+      return resumeCommand(target);
+    case "Partition":
+    case "PartitionedScaling":
+      return `refit rollout promote ${namedAsOf(target)}`;
+    case "Selector":
+      return patchFieldCommand(namedOf(target), [...strategy, "selector"], null);
+    case "NodeSelector":
+      return patchFieldCommand(namedOf(target), [...strategy, "rollingUpdate", "selector"], null);
+    case "InPlaceOnly":
+      return patchFieldCommand(namedOf(target), policyPath(target), "InPlaceIfPossible");
+    default:
+      return undefined;
+  }
+}
+
+function policyPath({ type }: Target): readonly string[] {
+  const isOldCloneSet = type.kind === "CloneSet" && type.version === "v1alpha1";
+  return ["spec", "updateStrategy", ...(isOldCloneSet ? ["type"] : ["rollingUpdate", "podUpdatePolicy"])];
+}
+
+const namedOf = ({ type, ref }: Target) => ({ name: objectName(type, ref.name), namespace: ref.namespace });
+
+/** `cloneset.apps.kruise.io/web -n shop`. */
+const namedAsOf = ({ type, ref }: Target): string =>
+  `${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
+
+/** Plans of objects without a namespace name pods with theirs. */
+function namedPod(pod: string, { ref }: Target): string {
+  const [namespace = "", name] = pod.split("/");
+  return name === undefined ? `${pod}${inNamespace(ref.namespace)}` : `${name} -n ${namespace}`;
 }

@@ -7,24 +7,17 @@ import { CliError } from "../errors.ts";
 import { featureGates } from "../feature_gates.ts";
 import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
+import { type AnswerFormat, answerFormat, printObject } from "../object_output.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { nearest } from "../suggest.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
-import {
-  answerFormat,
-  answerOf,
-  cannotTell,
-  exitCodes,
-  nextLines,
-  printObject,
-  rolesFor,
-  stateOf,
-} from "./answer.ts";
+import { answerOf, cannotTell, exitCodes, nextLines, rolesFor, stateOf } from "./answer.ts";
 import type { Cause } from "./causes/cause.ts";
 import { describeEnd, describeWaiting } from "./describe.ts";
 import { dryRunPlanner } from "./dry_run.ts";
 import { type Explanation, explain, explainedType } from "./explain.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
+import { planAnswer } from "./plan_answer.ts";
 import { plannerOf } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
@@ -75,14 +68,30 @@ function printAnswer(call: Call, { type, ref }: Target, explanation: Explanation
 }
 
 export async function runPlan(call: Call): Promise<number> {
+  const format = answerFormat(call);
   const access = await call.cluster();
-  for (const item of await itemsOf(call, access)) await printPlan(call, access, item);
+  const items = await itemsOf(call, access);
+  if (format !== undefined) return printPlanAnswers(call, access, items, format);
+  for (const item of items) printPlan(call, item, await forecastOf(call, access, item));
+  return 0;
+}
+
+async function printPlanAnswers(
+  call: Call,
+  access: ClusterAccess,
+  items: readonly PlanItem[],
+  format: AnswerFormat,
+): Promise<number> {
+  const answers: object[] = [];
+  for (const item of items) answers.push(planAnswer(item.target, await forecastOf(call, access, item)));
+  const [only] = answers;
+  const isList = call.flags.given("filename") || only === undefined;
+  printObject(call, isList ? { items: answers } : only, format);
   return 0;
 }
 
 interface PlanItem {
-  readonly type: ResourceType;
-  readonly name: string;
+  readonly target: Target;
   readonly planner: Planner;
   readonly subject: Subject;
 }
@@ -101,7 +110,7 @@ async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
     const { type, ref } = await oneTarget(call);
     const planner = needPlanner(type);
     const stored = await readTarget(access, { type, ref });
-    return [{ type, name: ref.name, planner, subject: { stored } }];
+    return [{ target: { type, ref }, planner, subject: { stored } }];
   }
   const items: PlanItem[] = [];
   for (const manifest of await readManifests(call, [file])) {
@@ -131,7 +140,7 @@ async function itemOf(
   const placed = { ...manifest, metadata: { ...manifest.metadata, ...ref } };
   const stored = await access.client.get(objectResource(type), ref).catch(ignoreNotFound);
   const subject = stored === undefined ? { manifest: placed } : { manifest: placed, stored };
-  return { type, name: ref.name, planner, subject };
+  return { target: { type, ref }, planner, subject };
 }
 
 /** The API server would drop them: what is planned would not be what was meant. */
@@ -146,12 +155,14 @@ function refuseUnknownFields(manifest: AnyObject, file: string): void {
   if (unknown.length > 0) throw new CliError(`${file}: ${kind} ${metadata.name}: ${unknown.join(", ")}`);
 }
 
-async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Promise<void> {
-  const { subject, planner, type, name } = item;
-  const request = { access, subject, gates: gatesOf(call), host: call.host };
-  const forecast = await planner.forecast(request);
+function forecastOf(call: Call, access: ClusterAccess, { subject, planner }: PlanItem): Promise<Forecast> {
+  return planner.forecast({ access, subject, gates: gatesOf(call), host: call.host });
+}
+
+function printPlan(call: Call, { target }: PlanItem, forecast: Forecast): void {
+  const { type, ref } = target;
   const { summary, waiting, requeueAfterMs } = forecast;
-  call.print(`${call.paint("bold", objectName(type, name))}: ${summary}`);
+  call.print(`${call.paint("bold", objectName(type, ref.name))}: ${summary}`);
   const next = nextLines(forecast, type);
   if (next.length === 0) call.print("Nothing to do.");
   printLines(call, "Next:", next);

@@ -402,7 +402,7 @@ const cases: Readonly<
           updateStrategy: { type: "RollingUpdate", rollingUpdate: { paused: true } },
         },
       ),
-    says: /\n {2}Paused +paused: .*\n.*\n +next: kubectl patch statefulset.apps.kruise.io\/halted -n default --type merge -p '\{"spec":\{"updateStrategy":\{"rollingUpdate":\{"paused":false\}\}\}\}'/,
+    says: /\n {2}Paused +paused: .*\n.*\n +next: refit rollout resume statefulset.apps.kruise.io\/halted -n default/,
   },
   Deleting: {
     words: "clone/undeletable",

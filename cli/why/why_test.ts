@@ -276,6 +276,23 @@ t.test("plan says what comes next, from the object or from a manifest", async (t
   t.equal(fake.patches.length, 0, "nothing is written");
 });
 
+t.test("plan is an object for scripts, and a list for manifests", async (t) => {
+  const { client } = cluster({ partition: 3 });
+  const { code, stdout } = await run("plan clone/sample -o json", { client });
+  t.equal(code, 0);
+  t.match(JSON.parse(stdout), {
+    object: { group: "apps.kruise.io", kind: "CloneSet", namespace: "default", name: "sample" },
+    message: /^3 of 3 pods/,
+    actions: [{ type: "create revision", message: /^create revision sample-/ }],
+    reasons: [{ reason: "Partition", outlook: "held", next: /^refit rollout promote/ }],
+    notices: [],
+  });
+  const manifest = cloneSet("sample", { spec: { replicas: 4 } });
+  const host = { readFile: async () => JSON.stringify(manifest) };
+  const planned = await run("plan -f sample.json -o json", { client, host });
+  t.match(JSON.parse(planned.stdout), { items: [{ object: { name: "sample" } }] });
+});
+
 t.test("plan of a manifest that the cluster does not have yet", async (t) => {
   const yaml = `apiVersion: apps.kruise.io/v1alpha1
 kind: CloneSet

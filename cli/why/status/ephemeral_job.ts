@@ -175,8 +175,8 @@ function paused(job: AnyObject, { subject }: Facts): Cause | undefined {
   return {
     reason: "Paused",
     message: "paused: it goes to no further pods",
-    until: "spec.paused is taken away",
-    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    until: "it is resumed",
+    next: `refit rollout resume ${subject.name}${inNamespace(subject.namespace)}`,
     outlook: "stuck",
   };
 }

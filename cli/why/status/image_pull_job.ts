@@ -8,6 +8,7 @@ import { readAgents } from "../causes/gather.ts";
 import { timeAt } from "../causes/pod_facts.ts";
 import type { Reader } from "../causes/reader.ts";
 import { shownText } from "../causes/shown_text.ts";
+import { patchCommand } from "../patch_command.ts";
 import { nodeImageIn } from "../pull_jobs.ts";
 import { type Agents, type PullTask, pullCauses, pullTasksOf } from "./pull_tasks.ts";
 import { type Findings, named, statusSource } from "./status_source.ts";
@@ -105,7 +106,10 @@ function behindOthers(job: AnyObject, { subject }: Facts): Cause | undefined {
     reason: "Parallelism",
     message: `${counted(left, "node")}: not asked yet, parallelism is ${shownText(String(parallelism))}`,
     until: "nodes before them are done, or spec.parallelism is raised",
-    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    next:
+      typeof parallelism === "number" && parallelism > 0
+        ? patchCommand(subject, { spec: { parallelism: 2 * parallelism } })
+        : patchCommand(subject, { spec: { parallelism: "100%" } }),
     outlook: "held",
   };
 }

@@ -6,6 +6,7 @@ import type { Cause } from "../causes/cause.ts";
 import type { Facts } from "../causes/facts.ts";
 import { conditionsOf, timeAt } from "../causes/pod_facts.ts";
 import { shownName, shownText } from "../causes/shown_text.ts";
+import { showCommand } from "../patch_command.ts";
 import { type Findings, groupedCauses, named, statusSource } from "./status_source.ts";
 
 interface Related {
@@ -68,14 +69,22 @@ function targetName(object: AnyObject): string {
   return shownText(`${kind} ${textAt(object, "spec", "targetRef", "name") ?? ""}`);
 }
 
-function noTarget(object: AnyObject, { subject }: Facts): Cause {
+/** Lists what the reference could mean, where it names a kind that can be written into a command. */
+function candidatesCommand(object: AnyObject, { subject }: Facts): string {
+  const kind = textAt(object, "spec", "targetRef", "kind") ?? "";
+  const [group = ""] = (textAt(object, "spec", "targetRef", "apiVersion") ?? "").split("/");
+  if (!/^[A-Za-z]{1,63}$/.test(kind) || !/^[a-z0-9.-]{1,253}$/.test(group)) return showCommand(subject);
+  return `kubectl get ${kind.toLowerCase()}.${group}${inNamespace(subject.namespace)}`;
+}
+
+function noTarget(object: AnyObject, facts: Facts): Cause {
   const apiVersion = textAt(object, "spec", "targetRef", "apiVersion") ?? "";
   return {
     reason: "NoTarget",
     message: `spec.targetRef: ${targetName(object)} of ${shownText(apiVersion)} does not exist`,
     until: "it is created, or targetRef is corrected",
-    since: subject.createdAt,
-    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    since: facts.subject.createdAt,
+    next: candidatesCommand(object, facts),
     outlook: "stuck",
   };
 }

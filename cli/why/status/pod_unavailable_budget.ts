@@ -11,6 +11,7 @@ import type { Facts } from "../causes/facts.ts";
 import { timeAt } from "../causes/pod_facts.ts";
 import { minute } from "../causes/pod_reason.ts";
 import { shownName, shownText } from "../causes/shown_text.ts";
+import { patchCommand } from "../patch_command.ts";
 import { earliestOf, type Findings, named, statusSource } from "./status_source.ts";
 
 /** Refusals before that are over. */
@@ -69,11 +70,13 @@ function noPods(pods: readonly string[], { subject }: Facts): Cause | undefined 
   };
 }
 
+function limitField(budget: AnyObject): string | undefined {
+  return ["maxUnavailable", "minAvailable"].find((each) => intOrStringAt(budget, "spec", each) !== undefined);
+}
+
 /** `maxUnavailable is 1`, as the spec says it. */
 function limitOf(budget: AnyObject): string {
-  const name = ["maxUnavailable", "minAvailable"].find(
-    (each) => intOrStringAt(budget, "spec", each) !== undefined,
-  );
+  const name = limitField(budget);
   if (name === undefined) return "it sets no limit";
   return `${name} is ${shownText(String(intOrStringAt(budget, "spec", name)))}`;
 }
@@ -87,7 +90,7 @@ function exhausted(budget: AnyObject, pods: readonly string[], { subject }: Fact
     reason: "BudgetExhausted",
     message: `no pod may go: ${available} of ${total} available, ${desired} must stay (${limitOf(budget)})`,
     ...endOfRefusals(desired, total),
-    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    next: patchCommand(subject, { spec: limitBelow(budget, available, total) }),
   };
 }
 
@@ -97,9 +100,16 @@ function protectsNothing(budget: AnyObject, pods: readonly string[], { subject }
     reason: "NoLimit",
     message: `it refuses nothing: no pod must stay (${limitOf(budget)})`,
     until: "its limit is changed",
-    next: `kubectl edit ${subject.name}${inNamespace(subject.namespace)}`,
+    next: patchCommand(subject, { spec: { [limitField(budget) ?? "maxUnavailable"]: 1 } }),
     outlook: "held",
   };
+}
+
+/** The limit that lets one pod go. */
+function limitBelow(budget: AnyObject, available: number, total: number): object {
+  return limitField(budget) === "minAvailable"
+    ? { minAvailable: Math.max(0, available - 1) }
+    : { maxUnavailable: Math.max(1, total - available + 1) };
 }
 
 /** Allowed by admission, and not seen by the controller yet. */

@@ -1,0 +1,291 @@
+/** Others on the machine, and pages of other origins in the user's browser, get nothing from the server. */
+import { type IncomingHttpHeaders, request } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { systemClock } from "../../kube/index.ts";
+import { pageAssets } from "./assets.ts";
+import { Feed } from "./feed.ts";
+import { decide } from "./gate.ts";
+import { type PageServer, startPageServer } from "./server.ts";
+
+const token = "the-right-token";
+
+async function serve(t: Test): Promise<{ server: PageServer; feed: Feed }> {
+  const feed = new Feed(systemClock);
+  const server = await startPageServer({
+    assets: await pageAssets(),
+    token,
+    port: 0,
+    open: async (key) => (key === undefined ? { feed, close: () => undefined } : undefined),
+  });
+  t.teardown(async () => {
+    feed.stop();
+    await server.stop();
+  });
+  return { server, feed };
+}
+
+interface Asked {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Resolves with the head of an endless answer, too: its text is what came first. */
+function ask(
+  { port }: PageServer,
+  { path = "/", method = "GET", headers = {}, body }: Asked,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port, path, method, headers, agent: false }, (response) => {
+      const { statusCode = 0, headers: received } = response;
+      let text = "";
+      const done = (): void => resolve({ status: statusCode, headers: received, text });
+      response.on("data", (chunk) => {
+        text += String(chunk);
+        if (received["content-type"] === "text/event-stream") {
+          sent.destroy();
+          done();
+        }
+      });
+      response.on("end", done);
+      response.on("error", done);
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+const cookie = ({ port }: PageServer): { cookie: string } => ({ cookie: `refit-ui-${port}=${token}` });
+
+t.test("the token becomes a cookie that no script reads and no other site sends", async (t) => {
+  const { server } = await serve(t);
+  const { status, headers } = await ask(server, { path: `/?token=${token}` });
+  t.equal(status, 303);
+  t.equal(headers.location, "/", "the address loses it");
+  t.strictSame(headers["set-cookie"], [
+    `refit-ui-${server.port}=${token}; HttpOnly; SameSite=Strict; Path=/`,
+  ]);
+  const page = await ask(server, { headers: cookie(server) });
+  t.equal(page.status, 200);
+  t.match(page.text, /<div id="app">/);
+});
+
+t.test("without the right token nothing is answered", async (t) => {
+  const { server } = await serve(t);
+  for (const path of ["/", "/events", "/events?workload=x", "/page/main.js", "/nothing"]) {
+    t.equal((await ask(server, { path })).status, 403, path);
+    const wrong = { cookie: `refit-ui-${server.port}=wrong` };
+    t.equal((await ask(server, { path, headers: wrong })).status, 403, `${path} with another token`);
+    const elsewhere = { cookie: `refit-ui-1=${token}` };
+    t.equal(
+      (await ask(server, { path, headers: elsewhere })).status,
+      403,
+      `${path} with another page's cookie`,
+    );
+  }
+  for (const path of ["/?token=wrong", "/?token=", `/events?token=${token}`])
+    t.equal((await ask(server, { path })).status, 403, path);
+});
+
+t.test("a name that leads here, as in DNS rebinding, is refused", async (t) => {
+  const { server } = await serve(t);
+  for (const host of [
+    "evil.example",
+    `evil.example:${server.port}`,
+    "127.0.0.1",
+    `127.0.0.1:${server.port + 1}`,
+  ]) {
+    t.equal((await ask(server, { headers: { ...cookie(server), host } })).status, 403, host);
+    t.equal((await ask(server, { path: `/?token=${token}`, headers: { host } })).status, 403, host);
+  }
+  t.equal(
+    (await ask(server, { headers: { ...cookie(server), host: `localhost:${server.port}` } })).status,
+    200,
+  );
+});
+
+t.test("pages of other origins are refused, even with the cookie", async (t) => {
+  const { server } = await serve(t);
+  const origins = [
+    "https://evil.example",
+    "null",
+    `http://127.0.0.1:${server.port + 1}`,
+    `https://127.0.0.1:${server.port}`,
+  ];
+  for (const origin of origins)
+    t.equal(
+      (await ask(server, { path: "/events", headers: { ...cookie(server), origin } })).status,
+      403,
+      origin,
+    );
+  for (const site of ["cross-site", "same-site"]) {
+    const headers = { ...cookie(server), "sec-fetch-site": site };
+    t.equal((await ask(server, { path: "/events", headers })).status, 403, site);
+  }
+  const own = {
+    ...cookie(server),
+    origin: `http://127.0.0.1:${server.port}`,
+    "sec-fetch-site": "same-origin",
+  };
+  t.equal((await ask(server, { path: "/events", headers: own })).status, 200);
+});
+
+t.test("only GET is answered, and bodies are not read", async (t) => {
+  const { server } = await serve(t);
+  for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])
+    t.equal((await ask(server, { method, headers: cookie(server) })).status, 405, method);
+  const refused = await ask(server, {
+    method: "POST",
+    body: "x".repeat(100_000),
+    headers: cookie(server),
+  }).catch(() => undefined);
+  t.ok(refused === undefined || refused.status === 405, "the connection may end before all of it was sent");
+});
+
+t.test("addresses and heads that are too long are refused", async (t) => {
+  const { server } = await serve(t);
+  const long = await ask(server, { path: `/${"x".repeat(3_000)}`, headers: cookie(server) });
+  t.equal(long.status, 414);
+  const huge = await ask(server, { path: `/${"x".repeat(100_000)}`, headers: cookie(server) }).catch(
+    () => undefined,
+  );
+  t.ok(huge === undefined || huge.status === 431, "Node ends it");
+  t.equal((await ask(server, { headers: cookie(server) })).status, 200, "it still answers");
+});
+
+t.test("paths lead to nothing but the page's own files", async (t) => {
+  const { server } = await serve(t);
+  const paths = [
+    "/../../package.json",
+    "/page/../../package.json",
+    "/page/%2e%2e/assets.ts",
+    "/page/main.ts",
+    "/__proto__",
+  ];
+  for (const path of paths) t.equal((await ask(server, { path, headers: cookie(server) })).status, 404, path);
+  for (const url of ["http://evil.example/", "//evil.example/", "*", "/\\evil.example"]) {
+    const headers = { host: "127.0.0.1:1", cookie: `refit-ui-1=${token}` };
+    const decision = decide({ method: "GET", url, headers }, { token, port: 1 });
+    t.ok(
+      decision.type === "refuse" || (decision.type === "pass" && decision.url.host === "127.0.0.1:1"),
+      url,
+    );
+  }
+});
+
+t.test("text that is no HTTP harms nobody", async (t) => {
+  const { server } = await serve(t);
+  const texts = [
+    "\0\0\0\0",
+    "GET / HTTP/1.1\r\n\r\n",
+    "GET /\r\n\r\n",
+    "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+  ];
+  for (const text of texts) {
+    const said = await new Promise<string>((resolve) => {
+      let received = "";
+      const socket = connect(server.port, "127.0.0.1", () => socket.write(text));
+      socket.on("data", (chunk) => {
+        received += String(chunk);
+      });
+      socket.on("error", () => resolve(received));
+      socket.on("close", () => resolve(received));
+    });
+    t.match(said, /^HTTP\/1.1 40[03] /, JSON.stringify(text));
+  }
+  t.equal((await ask(server, { headers: cookie(server) })).status, 200);
+});
+
+t.test("everything is answered under a policy that runs no script of others", async (t) => {
+  const { server } = await serve(t);
+  for (const headers of [cookie(server), {}]) {
+    const answer = await ask(server, { headers });
+    const policy = answer.headers["content-security-policy"] ?? "";
+    t.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/);
+    t.match(policy, /frame-ancestors 'none'/);
+    t.notMatch(policy, /unsafe|\*|http/);
+    t.equal(answer.headers["x-content-type-options"], "nosniff");
+    t.equal(answer.headers["cache-control"], "no-store");
+    t.equal(answer.headers["access-control-allow-origin"], undefined);
+  }
+  for (const [path, { body }] of await pageAssets()) {
+    const text = Buffer.from(body).toString();
+    if (path === "/") t.notMatch(text, /<script(?![^>]* src=)|<style| style=| on\w+=/, "nothing is inline");
+    if (path.startsWith("/page/")) t.notMatch(text, /unsafeHTML|innerHTML|document\.write|\beval\(/, path);
+  }
+});
+
+t.test("streams are bounded, and one that ends makes room", async (t) => {
+  const { server } = await serve(t);
+  const open: { destroy(): void }[] = [];
+  const stream = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const sent = request(
+        { host: "127.0.0.1", port: server.port, path: "/events", headers: cookie(server), agent: false },
+        (response) => {
+          response.on("error", () => undefined);
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        },
+      );
+      sent.on("error", reject);
+      sent.end();
+      open.push(sent);
+    });
+  const statuses = await Promise.all(Array.from({ length: 40 }, stream));
+  t.equal(statuses.filter((status) => status === 200).length, 32);
+  t.equal(statuses.filter((status) => status === 503).length, 8);
+  for (const each of open) each.destroy();
+  await sleep(100);
+  t.equal((await ask(server, { path: "/events", headers: cookie(server) })).status, 200);
+});
+
+t.test("a thousand connections leave it answering", async (t) => {
+  const { server } = await serve(t);
+  const sockets = Array.from({ length: 1_000 }, () => {
+    const socket = connect(server.port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    return socket;
+  });
+  await sleep(300);
+  t.ok(sockets.filter(({ destroyed, readyState }) => !destroyed && readyState === "open").length <= 128);
+  for (const socket of sockets) socket.destroy();
+  await sleep(100);
+  t.equal((await ask(server, { headers: cookie(server) })).status, 200);
+});
+
+t.test("names of the cluster are data of the stream and cannot end an event", async (t) => {
+  const { server, feed } = await serve(t);
+  const name = '<img src=x onerror=alert(1)>\n\ndata: {"put":[]}\r\n\u2028</script>';
+  feed.put("w", {
+    is: "pod",
+    namespace: name,
+    name,
+    node: name,
+    revision: "",
+    state: "ready",
+    reason: "",
+    restarts: 0,
+    image: name,
+  });
+  const { text } = await ask(server, { path: "/events", headers: cookie(server) });
+  t.equal(text.match(/\n\n/g)?.length, 1);
+  const [, item] = JSON.parse(text.slice("data: ".length)).put[0];
+  t.equal(item.name, name);
+});
+
+t.test("a workload that is not there has no stream", async (t) => {
+  const { server } = await serve(t);
+  const answer = await ask(server, { path: "/events?workload=nothing", headers: cookie(server) });
+  t.equal(answer.status, 404);
+  t.equal(answer.text, "there is no such workload\n");
+});

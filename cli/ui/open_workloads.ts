@@ -1,0 +1,54 @@
+/** Workloads that pages show: each is watched once, and no longer than a page shows it. */
+import type { Fleet, FleetOptions } from "./fleet.ts";
+import type { OpenFeed } from "./server.ts";
+import { WorkloadFeed } from "./workload_feed.ts";
+
+interface Shown {
+  readonly watched: WorkloadFeed;
+  readonly started: Promise<void>;
+  pages: number;
+}
+
+export class OpenWorkloads {
+  readonly #options: FleetOptions;
+  readonly #fleet: Fleet;
+  readonly #shown = new Map<string, Shown>();
+
+  constructor(options: FleetOptions, fleet: Fleet) {
+    this.#options = options;
+    this.#fleet = fleet;
+  }
+
+  /** Undefined when there is no workload of this key. Rejects when it cannot be read. */
+  async open(key: string): Promise<OpenFeed | undefined> {
+    const shown = this.#shown.get(key) ?? this.#watch(key);
+    if (shown === undefined) return undefined;
+    shown.pages++;
+    const close = (): void => {
+      shown.pages--;
+      if (shown.pages > 0) return;
+      if (this.#shown.get(key) === shown) this.#shown.delete(key);
+      void shown.watched.stop();
+    };
+    try {
+      await shown.started;
+    } catch (error) {
+      close();
+      throw error;
+    }
+    return { feed: shown.watched.feed, close };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#shown.values()].map(({ watched }) => watched.stop()));
+  }
+
+  #watch(key: string): Shown | undefined {
+    const target = this.#fleet.target(key);
+    if (target === undefined) return undefined;
+    const watched = new WorkloadFeed(this.#options, this.#fleet, key, target);
+    const shown = { watched, started: watched.start(), pages: 0 };
+    this.#shown.set(key, shown);
+    return shown;
+  }
+}

@@ -1,0 +1,233 @@
+/** The grid of pods: a canvas, because thousands of elements cannot change ten times a second. */
+import type { PodItem, PodState } from "../shared/items.ts";
+import { type Cell, cellAt, type Layout, layoutOf, neighbour } from "./layout.ts";
+
+export type Grouping = "node" | "name";
+
+export interface GridContent {
+  /** In the order in which they are drawn. */
+  readonly pods: readonly (readonly [key: string, pod: PodItem])[];
+  readonly grouping: Grouping;
+  /** Number of a revision's colour. */
+  colourOf(revision: string): number;
+  /** Pods to point out; all are alike when it is empty. */
+  readonly pointedOut: ReadonlySet<string>;
+}
+
+export const coloursOfRevisions = 6;
+
+export class Grid {
+  readonly canvas = document.createElement("canvas");
+  /** Key of the pod that is chosen by pointer or keys. */
+  chosen: string | undefined;
+  readonly #onChoice: () => void;
+  #content: GridContent | undefined;
+  #pods: ReadonlyMap<string, PodItem> = new Map();
+  #layout: Layout | undefined;
+  #hovered: string | undefined;
+  #frame = 0;
+
+  constructor(onChoice: () => void) {
+    this.#onChoice = onChoice;
+    const { canvas } = this;
+    canvas.className = "grid";
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.addEventListener("pointermove", (event) => this.#hover(this.#keyAt(event)));
+    canvas.addEventListener("pointerleave", () => this.#hover(undefined));
+    canvas.addEventListener("click", (event) => this.#choose(this.#keyAt(event)));
+    canvas.addEventListener("keydown", (event) => this.#onKey(event));
+    new ResizeObserver(() => this.#draw()).observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
+  }
+
+  /** The pod that is told about: under the pointer, else the chosen one. */
+  get told(): string | undefined {
+    return this.#hovered ?? this.chosen;
+  }
+
+  show(content: GridContent, description: string): void {
+    this.#content = content;
+    this.#pods = new Map(content.pods);
+    this.canvas.setAttribute("aria-label", description);
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#paint();
+    });
+  }
+
+  #paint(): void {
+    const { canvas } = this;
+    const content = this.#content;
+    const pen = canvas.getContext("2d");
+    const width = canvas.clientWidth;
+    if (content === undefined || pen === null || width === 0) return;
+    const byNode = content.grouping === "node";
+    const layout = layoutOf(
+      content.pods.map(([key, { node }]) => ({ key, group: byNode ? node || "no node yet" : "" })),
+      width,
+    );
+    this.#layout = layout;
+    const ratio = devicePixelRatio;
+    if (canvas.height !== Math.ceil(layout.height * ratio)) {
+      canvas.height = Math.ceil(layout.height * ratio);
+      canvas.style.height = `${layout.height}px`;
+    }
+    if (canvas.width !== Math.floor(width * ratio)) canvas.width = Math.floor(width * ratio);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, layout.height);
+    const look = lookOf(canvas);
+    this.#paintLabels(pen, layout, look);
+    const isAll = content.pointedOut.size === 0;
+    for (const cell of layout.cells) {
+      const pod = this.#pods.get(cell.key);
+      if (pod === undefined) continue;
+      pen.globalAlpha = isAll || content.pointedOut.has(pod.name) ? 1 : 0.18;
+      const colour = look.revisions[content.colourOf(pod.revision)] ?? look.muted;
+      paintPod(pen, cell, layout.step, pod.state, colour, look);
+      pen.globalAlpha = 1;
+      if (cell.key === this.told) paintRing(pen, cell, layout.step, look.ink);
+    }
+  }
+
+  #paintLabels(pen: CanvasRenderingContext2D, { labels }: Layout, { muted, font }: Look): void {
+    pen.font = font;
+    pen.fillStyle = muted;
+    pen.textBaseline = "top";
+    for (const { text, x, y, width } of labels) pen.fillText(fitting(pen, text, width), x, y);
+  }
+
+  #keyAt({ offsetX, offsetY }: PointerPosition): string | undefined {
+    const layout = this.#layout;
+    return layout?.cells[cellAt(layout, offsetX, offsetY)]?.key;
+  }
+
+  #hover(key: string | undefined): void {
+    if (key === this.#hovered) return;
+    this.#hovered = key;
+    this.#draw();
+    this.#onChoice();
+  }
+
+  #choose(key: string | undefined): void {
+    this.chosen = key;
+    this.#draw();
+    this.#onChoice();
+  }
+
+  #onKey(event: KeyPress): void {
+    const way = arrows[event.key];
+    const layout = this.#layout;
+    if (event.key === "Escape") this.#choose(undefined);
+    if (way === undefined || layout === undefined) return;
+    event.preventDefault();
+    const from = layout.cells.findIndex(({ key }) => key === this.chosen);
+    this.#choose(layout.cells[neighbour(layout, from, way[0], way[1])]?.key);
+  }
+}
+
+const arrows: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+interface Look {
+  readonly ink: string;
+  readonly muted: string;
+  readonly surface: string;
+  readonly font: string;
+  readonly revisions: readonly string[];
+}
+
+function lookOf(element: HTMLCanvasElement): Look {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  return {
+    ink: colour("--ink"),
+    muted: colour("--muted"),
+    surface: colour("--surface"),
+    font: `12px ${style.fontFamily}`,
+    revisions: Array.from({ length: coloursOfRevisions }, (_, index) => colour(`--revision-${index}`)),
+  };
+}
+
+function fitting(pen: CanvasRenderingContext2D, text: string, width: number): string {
+  if (pen.measureText(text).width <= width) return text;
+  let length = Math.min(text.length, 40);
+  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > width) length--;
+  return `${text.slice(0, length)}…`;
+}
+
+/** The shape says the state, so that it can be told without the colour. */
+export function paintPod(
+  pen: CanvasRenderingContext2D,
+  { x, y }: Pick<Cell, "x" | "y">,
+  step: number,
+  state: PodState,
+  colour: string,
+  { surface }: Pick<Look, "surface">,
+): void {
+  const gap = step >= 15 ? 3 : 1.5;
+  const edge = step - gap;
+  const line = Math.max(1.25, edge / 9);
+  const [middleX, middleY] = [x + edge / 2, y + edge / 2];
+  pen.fillStyle = colour;
+  pen.strokeStyle = colour;
+  pen.lineWidth = line;
+  pen.beginPath();
+  switch (state) {
+    case "ready":
+      pen.roundRect(x, y, edge, edge, edge / 5);
+      pen.fill();
+      return;
+    case "starting":
+      pen.roundRect(x + line / 2, y + line / 2, edge - line, edge - line, edge / 5);
+      pen.stroke();
+      pen.fillRect(x + line, middleY, edge - 2 * line, edge / 2 - line);
+      return;
+    case "updating":
+      pen.moveTo(middleX, y);
+      pen.lineTo(x + edge, middleY);
+      pen.lineTo(middleX, y + edge);
+      pen.lineTo(x, middleY);
+      pen.closePath();
+      pen.fill();
+      return;
+    case "pending":
+      pen.setLineDash([line * 1.6, line * 1.6]);
+      pen.roundRect(x + line / 2, y + line / 2, edge - line, edge - line, edge / 5);
+      pen.stroke();
+      pen.setLineDash([]);
+      return;
+    case "failing":
+      pen.roundRect(x, y, edge, edge, edge / 5);
+      pen.fill();
+      pen.strokeStyle = surface;
+      pen.lineWidth = Math.max(1.5, edge / 6);
+      pen.beginPath();
+      pen.moveTo(x + edge * 0.25, y + edge * 0.25);
+      pen.lineTo(x + edge * 0.75, y + edge * 0.75);
+      pen.moveTo(x + edge * 0.75, y + edge * 0.25);
+      pen.lineTo(x + edge * 0.25, y + edge * 0.75);
+      pen.stroke();
+      return;
+    case "terminating":
+      pen.arc(middleX, middleY, edge / 5, 0, 2 * Math.PI);
+      pen.fill();
+  }
+}
+
+function paintRing(pen: CanvasRenderingContext2D, { x, y }: Cell, step: number, ink: string): void {
+  pen.strokeStyle = ink;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  pen.roundRect(x - 1, y - 1, step - 1, step - 1, step / 5);
+  pen.stroke();
+}

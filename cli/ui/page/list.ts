@@ -1,0 +1,195 @@
+/** The list of all workloads: what needs somebody first. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import { repeat } from "lit-html/directives/repeat.js";
+import { clusterKey, type Item, type Need, needs, type WorkloadItem } from "../shared/items.ts";
+import { badge, bar, mark } from "./parts.ts";
+import { age, needWords } from "./words.ts";
+
+export interface Filters {
+  text: string;
+  namespace: string;
+  kind: string;
+  readonly states: Set<Need>;
+  /** More rows are shown on request: a page of thousands is slow, and nobody reads it. */
+  most: number;
+}
+
+export const rowsAtATime = 200;
+
+export interface ListView {
+  readonly items: ReadonlyMap<string, Item>;
+  readonly filters: Filters;
+  readonly now: number;
+  changed(): void;
+}
+
+type Row = readonly [key: string, item: WorkloadItem];
+
+/** What needs somebody first, of that what has for longest; then by name. */
+export function sortedRows(items: ReadonlyMap<string, Item>): Row[] {
+  const rows = [...items].flatMap(([key, item]): Row[] => (item.is === "workload" ? [[key, item]] : []));
+  const since = ({ since }: WorkloadItem): number => since ?? Number.MAX_SAFE_INTEGER;
+  return rows.sort(
+    ([a, left], [b, right]) =>
+      needs.indexOf(left.state) - needs.indexOf(right.state) ||
+      (left.state === "done" ? 0 : since(left) - since(right)) ||
+      (a < b ? -1 : 1),
+  );
+}
+
+export function isShown({ text, namespace, kind, states }: Filters, item: WorkloadItem): boolean {
+  if (namespace !== "" && item.namespace !== namespace) return false;
+  if (kind !== "" && kindName(item) !== kind) return false;
+  if (states.size > 0 && !states.has(item.state)) return false;
+  const said = `${item.namespace} ${item.kind} ${item.name} ${item.reason} ${item.reasonText}`.toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => said.includes(word));
+}
+
+/** Kinds of both groups have the same names. */
+export function kindName({ kind, group }: WorkloadItem): string {
+  const isAdvanced = group === "apps.kruise.io" && (kind === "StatefulSet" || kind === "DaemonSet");
+  return isAdvanced ? `Advanced ${kind}` : kind;
+}
+
+export function listView({ items, filters, now, changed }: ListView): TemplateResult {
+  const all = sortedRows(items);
+  const rows = all.filter(([, item]) => isShown(filters, item));
+  const cluster = items.get(clusterKey);
+  const isComplete = cluster?.is === "cluster" && cluster.isComplete;
+  return html`
+    <h1 class="out-of-sight">Workloads</h1>
+    ${summary(all, filters, changed)} ${filterRow(all, filters, changed)}
+    ${rows.length === 0 ? emptyState(all.length, isComplete, filters, changed) : table(rows, filters, now, changed)}
+  `;
+}
+
+function summary(all: readonly Row[], { states }: Filters, changed: () => void): TemplateResult {
+  const toggle = (state: Need): void => {
+    if (!states.delete(state)) states.add(state);
+    changed();
+  };
+  const tiles = needs.map((state) => {
+    const number = all.filter(([, item]) => item.state === state).length;
+    if (state === "unknown" && number === 0 && !states.has(state)) return nothing;
+    return html`<button
+      type="button"
+      class="tile ${state} ${number === 0 ? "none" : ""}"
+      aria-pressed=${states.has(state)}
+      @click=${() => toggle(state)}
+    >
+      <span class="number">${number}</span><span class="label">${mark(state)}${needWords[state]}</span>
+    </button>`;
+  });
+  return html`<div class="tiles" role="group" aria-label="Filter by state">${tiles}</div>`;
+}
+
+function filterRow(all: readonly Row[], filters: Filters, changed: () => void): TemplateResult {
+  const sorted = (values: readonly string[]): string[] =>
+    [...new Set(values)].filter((each) => each !== "").sort();
+  const set = (name: "text" | "namespace" | "kind") => (event: Event) => {
+    const field = event.currentTarget;
+    if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) return;
+    filters[name] = field.value;
+    filters.most = rowsAtATime;
+    changed();
+  };
+  const choice = (name: "namespace" | "kind", label: string, values: readonly string[]) => html`
+    <select aria-label=${label} @change=${set(name)} .value=${filters[name]}>
+      <option value="">${label}</option>
+      ${values.map((value) => html`<option value=${value} ?selected=${filters[name] === value}>${value}</option>`)}
+    </select>
+  `;
+  return html`<search class="filters">
+    <input
+      type="search"
+      id="search"
+      placeholder="Name, reason, words…   ( / )"
+      aria-label="Filter by text"
+      autocomplete="off"
+      spellcheck="false"
+      .value=${filters.text}
+      @input=${set("text")}
+    />
+    ${choice("namespace", "All namespaces", sorted(all.map(([, item]) => item.namespace)))}
+    ${choice("kind", "All kinds", sorted(all.map(([, item]) => kindName(item))))}
+  </search>`;
+}
+
+function emptyState(all: number, isComplete: boolean, filters: Filters, changed: () => void): TemplateResult {
+  if (!isComplete) return html`<p class="empty">Reading the cluster…</p>`;
+  if (all === 0) {
+    return html`<div class="empty">
+      <h2>No workloads yet</h2>
+      <p>They appear here as soon as there is one that your kubeconfig may read.</p>
+    </div>`;
+  }
+  const clear = (): void => {
+    Object.assign(filters, { text: "", namespace: "", kind: "" });
+    filters.states.clear();
+    changed();
+  };
+  return html`<div class="empty">
+    <h2>Nothing matches</h2>
+    <p>None of ${all} workloads has all that the filters ask for.</p>
+    <button type="button" class="plain more" @click=${clear}>Clear the filters</button>
+  </div>`;
+}
+
+function table(rows: readonly Row[], filters: Filters, now: number, changed: () => void): TemplateResult {
+  const shown = rows.slice(0, filters.most);
+  const more = rows.length - shown.length;
+  const showMore = (): void => {
+    filters.most += rowsAtATime;
+    changed();
+  };
+  return html`
+    <div class="card">
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">State</th>
+            <th scope="col">Workload</th>
+            <th scope="col">Progress</th>
+            <th scope="col">Why</th>
+            <th scope="col" class="right">For</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${repeat(
+            shown,
+            ([key]) => key,
+            ([key, item]) => row(key, item, now),
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${more === 0 ? nothing : html`<button type="button" class="plain more" @click=${showMore}>${more} more</button>`}
+  `;
+}
+
+function row(key: string, item: WorkloadItem, now: number): TemplateResult {
+  const { name, namespace, state, reason, reasonText, message, since, isPaused } = item;
+  const place = namespace === "" ? "whole cluster" : namespace;
+  const why =
+    reason === ""
+      ? html`<span class="words quiet">${state === "done" ? "" : message}</span>`
+      : html`<span class="reason">${reason}</span> <span class="words" title=${reasonText}>${reasonText}</span>`;
+  return html`<tr>
+    <td>${badge(state)}</td>
+    <td class="who">
+      <a href="#/${key}" title=${name}>${name}</a>
+      <span class="quiet">${kindName(item)} · ${place}${isPaused ? html` · <b>paused</b>` : nothing}</span>
+    </td>
+    <td class="how-far">${bar(item)}<span class="quiet">${counts(item)}</span></td>
+    <td class="why">${why}</td>
+    <td class="right quiet">${since === undefined || state === "done" ? "" : age(now - since)}</td>
+  </tr>`;
+}
+
+function counts({ desired, updated, available }: WorkloadItem): TemplateResult {
+  const missing = Math.max(0, desired - available);
+  return html`<b>${updated}</b> of ${desired}${missing === 0 ? nothing : html` · <b>${missing}</b> unavailable`}`;
+}

@@ -1,0 +1,150 @@
+/** The page's HTTP server: on loopback alone, for those who have the token, and it only answers. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Asset, Assets } from "./assets.ts";
+import type { Feed } from "./feed.ts";
+import { decide, type GateOptions } from "./gate.ts";
+import type { Change } from "./shared/differences.ts";
+import type { Item } from "./shared/items.ts";
+
+export interface PageServerOptions {
+  readonly assets: Assets;
+  readonly token: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** What a page follows: the fleet without a key, else one workload. Undefined when there is none of that key. */
+  open(key: string | undefined): Promise<OpenFeed | undefined>;
+}
+
+export interface OpenFeed {
+  readonly feed: Feed;
+  close(): void;
+}
+
+export interface PageServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const mostConnections = 128;
+const mostStreams = 32;
+/** A page that does not read loses its stream, and gets the whole state when it asks again. */
+const mostUnsentBytes = 16 * 1024 * 1024;
+const silenceMs = 15_000;
+
+const safeHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types lit-html",
+  ].join("; "),
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+};
+
+/** Rejects with the system's error when the port is taken. */
+export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
+  const serving = new Serving(options);
+  const server = createServer({ maxHeaderSize: 8_192, requestTimeout: 10_000, headersTimeout: 5_000 });
+  server.maxConnections = mostConnections;
+  server.maxHeadersCount = 64;
+  server.on("request", (request, response) => serving.answer(request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  const port = address !== null && typeof address === "object" ? address.port : options.port;
+  serving.gate = { token: options.token, port };
+  return {
+    port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+class Serving {
+  gate: GateOptions | undefined;
+  readonly #options: PageServerOptions;
+  #streams = 0;
+
+  constructor(options: PageServerOptions) {
+    this.#options = options;
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    for (const [name, value] of Object.entries(safeHeaders)) response.setHeader(name, value);
+    const { method = "", url = "", headers } = request;
+    const decision = this.gate && decide({ method, url, headers }, this.gate);
+    if (decision === undefined) refuse(response, 503, "it is starting");
+    else if (decision.type === "refuse") refuse(response, decision.status, decision.message);
+    else if (decision.type === "welcome")
+      response.writeHead(303, { location: "/", "set-cookie": decision.cookie }).end();
+    else if (decision.url.pathname === "/events")
+      void this.#stream(decision.url.searchParams.get("workload") ?? undefined, response);
+    else this.#send(decision.url.pathname, headers["accept-encoding"], response);
+  }
+
+  #send(path: string, accepted: string | readonly string[] | undefined, response: ServerResponse): void {
+    const asset = this.#options.assets.get(path);
+    if (asset === undefined) refuse(response, 404, "there is no such page");
+    else sendAsset(asset, String(accepted ?? ""), response);
+  }
+
+  async #stream(key: string | undefined, response: ServerResponse): Promise<void> {
+    if (this.#streams >= mostStreams) return refuse(response, 503, "too many pages are open");
+    this.#streams++;
+    response.once("close", () => this.#streams--);
+    const opened = await this.#options.open(key).catch(() => undefined);
+    if (opened === undefined) return refuse(response, 404, "there is no such workload");
+    if (response.destroyed) return opened.close();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const send = (text: string): void => {
+      response.write(text);
+      if (response.writableLength > mostUnsentBytes) response.destroy();
+    };
+    const leave = opened.feed.follow((change) => send(eventOf(change)));
+    // Tells both ends that the other is there.
+    const alive = setInterval(() => send(": alive\n\n"), silenceMs);
+    response.once("close", () => {
+      clearInterval(alive);
+      leave();
+      opened.close();
+    });
+  }
+}
+
+/** JSON has no line breaks of its own, so nothing in it can end the event. */
+function eventOf(change: Change<Item>): string {
+  return `data: ${JSON.stringify(change)}\n\n`;
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  // What else came with the request is not read.
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" });
+  response.end(`${message}\n`);
+}
+
+function sendAsset({ type, body, packed }: Asset, accepted: string, response: ServerResponse): void {
+  const isPacked = /\bgzip\b/.test(accepted);
+  const bytes = isPacked ? packed : body;
+  response.writeHead(200, {
+    "content-type": type,
+    "content-length": bytes.byteLength,
+    vary: "accept-encoding",
+    ...(isPacked ? { "content-encoding": "gzip" } : {}),
+  });
+  response.end(bytes);
+}

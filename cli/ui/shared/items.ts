@@ -1,0 +1,84 @@
+/** What the server tells the page. Both sides share this file. */
+
+/** As `refit why` answers, what needs somebody first. */
+export const needs = ["stuck", "unknown", "waiting", "progressing", "done"] as const;
+export type Need = (typeof needs)[number];
+
+export interface WorkloadItem {
+  readonly is: "workload";
+  readonly kind: string;
+  readonly group: string;
+  /** Empty for objects of the whole cluster. */
+  readonly namespace: string;
+  readonly name: string;
+  /** As commands name it: `clone/web -n shop`. */
+  readonly word: string;
+  readonly desired: number;
+  /** Pods at the newest revision; of a job, pods that succeeded. */
+  readonly updated: number;
+  readonly available: number;
+  /** Pods that stay at the old revision; 0 where the kind has no partition. */
+  readonly partition: number;
+  /** Pods that may be unavailable; absent where the spec does not say. */
+  readonly allowed?: number;
+  readonly isPaused: boolean;
+  /** End of the newest revision's name. */
+  readonly revision: string;
+  readonly state: Need;
+  readonly message: string;
+  /** Code of what holds it back first; empty when nothing does. */
+  readonly reason: string;
+  readonly reasonText: string;
+  readonly since?: number;
+}
+
+export type PodState = "ready" | "starting" | "updating" | "pending" | "failing" | "terminating";
+
+export interface PodItem {
+  readonly is: "pod";
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  readonly revision: string;
+  readonly state: PodState;
+  /** Why a container waits or how it ended; empty when all is well. */
+  readonly reason: string;
+  readonly restarts: number;
+  readonly image: string;
+}
+
+export interface ReasonItem {
+  readonly code: string;
+  readonly outlook: "stuck" | "moving" | "held";
+  readonly text: string;
+  readonly end: string;
+  readonly pods: readonly string[];
+  readonly command: string;
+}
+
+/** What `refit why` says of one workload. */
+export interface AnswerItem {
+  readonly is: "answer";
+  readonly command: string;
+  readonly state: Need;
+  readonly message: string;
+  readonly reasons: readonly ReasonItem[];
+  /** What the controller does next. */
+  readonly next: readonly string[];
+  readonly notices: readonly string[];
+  /** What could not be read; empty when all was. */
+  readonly unread: string;
+}
+
+export interface ClusterItem {
+  readonly is: "cluster";
+  /** Every list was read once. */
+  readonly isComplete: boolean;
+  readonly problems: readonly string[];
+}
+
+export type Item = WorkloadItem | PodItem | AnswerItem | ClusterItem;
+
+/** Of the item about the cluster, and of the answer about one workload. Other keys begin with the kind of item. */
+export const clusterKey = "cluster";
+export const answerKey = "answer";

@@ -1,0 +1,258 @@
+/** `refit ui` against a cluster with simulated nodes, read as a page reads it while a rollout goes. */
+import { writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { run } from "../../testkit/cli/command_fixture.ts";
+import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
+import { processHost } from "../host.ts";
+import { applyChange, type Change } from "./shared/differences.ts";
+import { answerKey, clusterKey, type Item, type PodItem } from "./shared/items.ts";
+
+const { sandbox, api, stopController } = await startControlledSandbox(t, {
+  seed: 7,
+  gates: "ImagePullJobGate=false",
+});
+const kubeconfig = join(t.testdir(), "kubeconfig");
+writeFileSync(kubeconfig, sandbox.kubeconfig);
+
+interface Page {
+  readonly address: string;
+  readonly cookie: string;
+  stop(): Promise<number>;
+}
+
+async function startPage(words = ""): Promise<Page> {
+  const stopping = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const write = (text: string): void => {
+    const [address] = /http:\/\/\S+/.exec(text) ?? [];
+    if (address !== undefined) resolve(address);
+  };
+  const io = { stdout: { write }, signal: stopping.signal };
+  const ended = run(`ui --kubeconfig ${kubeconfig} ${words}`, { host: processHost(), io });
+  ended.then(({ stderr }) => reject(new Error(stderr)));
+  const { origin, href } = new URL(await promise);
+  const answer = await fetch(href, { redirect: "manual" });
+  const [cookie = ""] = answer.headers.get("set-cookie")?.split(";") ?? [];
+  const stop = async (): Promise<number> => {
+    stopping.abort();
+    return (await ended).code;
+  };
+  return { address: origin, cookie, stop };
+}
+
+interface Followed {
+  readonly state: Map<string, Item>;
+  readonly text: string;
+  /** Resolves when it holds; rejects after 30 seconds with what is there. */
+  until(holds: () => boolean): Promise<void>;
+}
+
+function follow(t: Test, { address, cookie }: Page, path: string): Followed {
+  const state = new Map<string, Item>();
+  const waiting = new Set<() => void>();
+  let received = "";
+  let text = "";
+  const sent = request(`${address}${path}`, { headers: { cookie } }, (response) => {
+    response.setEncoding("utf8");
+    response.on("error", () => undefined);
+    response.on("data", (chunk: string) => {
+      received += chunk;
+      text += chunk;
+      const events = received.split("\n\n");
+      received = events.pop() ?? "";
+      for (const event of events.filter((each) => each.startsWith("data: "))) {
+        const change: Change<Item> = JSON.parse(event.slice("data: ".length));
+        applyChange(state, change);
+        for (const look of waiting) look();
+      }
+    });
+  });
+  sent.on("error", () => undefined);
+  sent.end();
+  t.teardown(() => sent.destroy());
+  return {
+    state,
+    get text() {
+      return text;
+    },
+    until: (holds) =>
+      new Promise((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error(JSON.stringify([...state]).slice(0, 4000))), 30_000);
+        const look = (): void => {
+          if (!holds()) return;
+          clearTimeout(late);
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+const clones = "/apis/apps.kruise.io/v1beta1/namespaces/default/clonesets";
+
+const makeCloneSet = (name: string, replicas: number, container: object = {}) =>
+  api.post(clones, {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "CloneSet",
+    metadata: { name },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: name } },
+      updateStrategy: { rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 2 } },
+      template: {
+        metadata: { labels: { app: name } },
+        spec: { containers: [{ name: "web", image: "web:1", ...container }] },
+      },
+    },
+  });
+
+const page = await startPage();
+const podsIn = (state: ReadonlyMap<string, Item>): PodItem[] =>
+  [...state.values()].filter((item) => item.is === "pod");
+
+t.test("a rollout is seen from its start to its end", async (t) => {
+  await makeCloneSet("web", 6);
+  const fleet = follow(t, page, "/events");
+  const key = "clonesets.apps.kruise.io/default/web";
+  await fleet.until(() => {
+    const item = fleet.state.get(key);
+    return item?.is === "workload" && item.state === "done" && item.available === 6;
+  });
+  await fleet.until(() => {
+    const cluster = fleet.state.get(clusterKey);
+    return cluster?.is === "cluster" && cluster.isComplete;
+  });
+  t.match(fleet.state.get(clusterKey), { problems: [] });
+
+  const workload = follow(t, page, `/events?workload=${encodeURIComponent(key)}`);
+  await workload.until(() => podsIn(workload.state).filter(({ state }) => state === "ready").length === 6);
+  const old = new Set(podsIn(workload.state).map(({ revision }) => revision));
+  t.equal(old.size, 1);
+  const mixed: number[] = [];
+  const looking = workload.until(() => {
+    const updated = podsIn(workload.state).filter(({ revision }) => !old.has(revision)).length;
+    mixed.push(updated);
+    return updated === 6 && podsIn(workload.state).every(({ state }) => state === "ready");
+  });
+  await api.patch(`${clones}/web`, {
+    spec: { template: { spec: { containers: [{ name: "web", image: "web:2" }] } } },
+  });
+  await looking;
+  t.ok(
+    mixed.some((updated) => updated > 0 && updated < 6),
+    "pods of both revisions were seen at once",
+  );
+  await workload.until(() => {
+    const answer = workload.state.get(answerKey);
+    const item = workload.state.get(key);
+    return (
+      answer?.is === "answer" && answer.state === "done" && item?.is === "workload" && item.updated === 6
+    );
+  });
+  t.match(workload.state.get(answerKey), { command: "refit why clone/web -n default", reasons: [] });
+  t.match(workload.state.get(key), { allowed: 2, desired: 6, kind: "CloneSet" });
+});
+
+t.test("a crash is listed with its reason, and explained with its command", async (t) => {
+  await makeCloneSet("broken", 1, { command: ["sh", "-c", "exit 3"] });
+  const fleet = follow(t, page, "/events");
+  const key = "clonesets.apps.kruise.io/default/broken";
+  await fleet.until(() => {
+    const item = fleet.state.get(key);
+    return item?.is === "workload" && item.reason === "CrashLoopBackOff";
+  });
+  const workload = follow(t, page, `/events?workload=${encodeURIComponent(key)}`);
+  await workload.until(() => {
+    const answer = workload.state.get(answerKey);
+    return answer?.is === "answer" && /exit code 3/.test(answer.reasons[0]?.text ?? "");
+  });
+  t.match(workload.state.get(answerKey), { reasons: [{ command: /^kubectl / }] });
+  await workload.until(() => podsIn(workload.state).some(({ state }) => state === "failing"));
+});
+
+t.test(
+  "pods of a Deployment are found through its ReplicaSets, and those of others are not shown",
+  async (t) => {
+    const labels = { app: "plain" };
+    await api.post("/apis/apps/v1/namespaces/default/deployments", {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "plain" },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "web", image: "web:1" }] } },
+      },
+    });
+    await api.post("/api/v1/namespaces/default/pods", {
+      metadata: { name: "stray", labels },
+      spec: { containers: [{ name: "web", image: "web:1" }] },
+    });
+    const fleet = follow(t, page, "/events");
+    const key = "deployments.apps/default/plain";
+    await fleet.until(() => fleet.state.has(key));
+    const workload = follow(t, page, `/events?workload=${encodeURIComponent(key)}`);
+    await workload.until(() => podsIn(workload.state).filter(({ state }) => state === "ready").length === 2);
+    t.strictSame(
+      podsIn(workload.state).filter(({ name }) => name === "stray"),
+      [],
+    );
+  },
+);
+
+t.test("an object that goes is told, and one of the same name that comes is followed", async (t) => {
+  await makeCloneSet("brief", 1);
+  const fleet = follow(t, page, "/events");
+  const key = "clonesets.apps.kruise.io/default/brief";
+  await fleet.until(() => fleet.state.has(key));
+  const workload = follow(t, page, `/events?workload=${encodeURIComponent(key)}`);
+  await workload.until(() => workload.state.has(key));
+  await api.delete(`${clones}/brief`);
+  await Promise.all([
+    fleet.until(() => !fleet.state.has(key)),
+    workload.until(() => !workload.state.has(key)),
+  ]);
+  await workload.until(() => podsIn(workload.state).length === 0);
+  await makeCloneSet("brief", 3);
+  await workload.until(() => podsIn(workload.state).filter(({ state }) => state === "ready").length === 3);
+  t.match(workload.state.get(key), { desired: 3 });
+});
+
+t.test("no credential reaches the page", async (t) => {
+  const fleet = follow(t, page, "/events");
+  await fleet.until(() => fleet.state.size > 1);
+  const secrets = [...sandbox.kubeconfig.matchAll(/(?:token|-data): *"?([^"\s]{16,})/g)].map(
+    ([, text = ""]) => text,
+  );
+  t.ok(secrets.length > 0, "the kubeconfig has some");
+  for (const secret of secrets) t.notOk(fleet.text.includes(secret));
+});
+
+t.test("a namespace limits what is listed; a port that is taken is refused in one line", async (t) => {
+  const limited = await startPage("-n kube-system");
+  const fleet = follow(t, limited, "/events");
+  await fleet.until(() => {
+    const cluster = fleet.state.get(clusterKey);
+    return cluster?.is === "cluster" && cluster.isComplete;
+  });
+  t.strictSame(
+    [...fleet.state.values()].filter((item) => item.is === "workload" && item.namespace === "default"),
+    [],
+  );
+  const { port } = new URL(limited.address);
+  const refused = await run(`ui --kubeconfig ${kubeconfig} --port ${port}`, { host: processHost() });
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /^error: cannot listen on port \d+: [^\n]+\n$/);
+  t.equal(await limited.stop(), 0);
+  const wrong = await run(`ui --kubeconfig ${kubeconfig} --port x`, { host: processHost() });
+  t.equal(wrong.stderr, 'error: invalid value "x" for --port: must be a number from 0 to 65535\n');
+});
+
+t.test("it ends when it is asked to, and the controller after it", async (t) => {
+  t.equal(await page.stop(), 0);
+  t.equal((await stopController()).code, 0);
+});

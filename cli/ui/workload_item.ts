@@ -1,0 +1,112 @@
+/** A workload of any kind as the page lists it, by its status alone. */
+import { partitionReplicas, scaledValue } from "../../kube/core/index.ts";
+import {
+  type AnyObject,
+  at,
+  conditionOf,
+  countAt,
+  intOrStringAt,
+  listAt,
+  numberAt,
+  textAt,
+} from "../fields.ts";
+import { inNamespace, type ResourceType } from "../resource_types.ts";
+import { workloadNamed } from "../rollout/workloads.ts";
+import { shownText } from "../why/causes/shown_text.ts";
+import type { WorkloadItem } from "./shared/items.ts";
+
+export function workloadItem(type: ResourceType, object: AnyObject): WorkloadItem {
+  const { name = "", namespace = "" } = object.metadata;
+  const workload = workloadNamed(type);
+  const progress = workload?.progress(object);
+  const counts = countsOf(object);
+  const allowed = allowedOf(type, object, counts.desired);
+  const paused = workload?.pausedPath?.(object.apiVersion);
+  const isDone = progress === undefined ? hasEnded(object) : progress.state === "done";
+  return {
+    is: "workload",
+    kind: type.kind,
+    group: type.group,
+    namespace,
+    name,
+    word: `${type.shortNames[0] ?? type.singular}/${name}${inNamespace(namespace)}`,
+    ...counts,
+    partition: partitionOf(object, counts.desired),
+    ...(allowed === undefined ? {} : { allowed }),
+    isPaused: paused !== undefined && at(object, ...paused) === true,
+    revision: revisionEnd(textAt(object, "status", "updateRevision") ?? ""),
+    state: isDone && isAvailable(counts, progress !== undefined) ? "done" : "progressing",
+    message: shownText(progress?.message ?? ""),
+    reason: "",
+    reasonText: "",
+  };
+}
+
+/** `web-6b7f9` is shown as `6b7f9`, as the labels of pods may have it either way. */
+export function revisionEnd(name: string): string {
+  return name.slice(name.lastIndexOf("-") + 1);
+}
+
+/** Whether something else owns it, which is listed itself. */
+export function isControlled(object: AnyObject): boolean {
+  return listAt(object, "metadata", "ownerReferences").some((owner) => at(owner, "controller") === true);
+}
+
+type Counts = Pick<WorkloadItem, "desired" | "updated" | "available">;
+
+function isAvailable({ desired, available }: Counts, hasRollouts: boolean): boolean {
+  return !hasRollouts || available >= desired;
+}
+
+/** Kinds count under different names; a job counts pods that succeeded. */
+function countsOf({ spec, status }: AnyObject & { spec?: unknown; status?: unknown }): Counts {
+  const first = (...names: readonly string[]): number =>
+    names.map((name) => numberAt(status, name)).find((count) => count !== undefined) ?? 0;
+  const desired =
+    numberAt(spec, "replicas") ??
+    numberAt(spec, "completions") ??
+    first("desiredNumberScheduled", "matchedPods", "desired");
+  const succeeded = numberAt(status, "succeeded");
+  return {
+    desired,
+    updated: succeeded ?? first("updatedReplicas", "updatedNumberScheduled", "updatedPods"),
+    available:
+      succeeded === undefined
+        ? first("availableReplicas", "numberAvailable", "readyReplicas", "numberReady", "readyPods", "active")
+        : succeeded + countAt(status, "active"),
+  };
+}
+
+function hasEnded(object: AnyObject): boolean {
+  const isComplete = textAt(conditionOf(object, "Complete"), "status") === "True";
+  return isComplete || textAt(object, "status", "completionTime") !== undefined;
+}
+
+const strategies: readonly (readonly string[])[] = [
+  ["spec", "updateStrategy", "rollingUpdate"],
+  ["spec", "updateStrategy"],
+  ["spec", "strategy", "rollingUpdate"],
+];
+
+function ofStrategy(object: AnyObject, name: string) {
+  return strategies.map((path) => intOrStringAt(object, ...path, name)).find((value) => value !== undefined);
+}
+
+function partitionOf(object: AnyObject, desired: number): number {
+  try {
+    return partitionReplicas(ofStrategy(object, "partition"), desired);
+  } catch {
+    return 0;
+  }
+}
+
+/** Undefined where the object does not say, or says what no number can be made of. */
+function allowedOf({ group }: ResourceType, object: AnyObject, desired: number): number | undefined {
+  const value = ofStrategy(object, "maxUnavailable");
+  if (value === undefined) return undefined;
+  try {
+    return scaledValue(value, desired, group !== "apps");
+  } catch {
+    return undefined;
+  }
+}
