@@ -170,7 +170,11 @@ async function advancedStatefulSet(world: World): Promise<void> {
   assert.deepEqual(await world.refitLines("rollout", "undo", name), [`${name} rolled back`]);
   await world.refitLines("rollout", "status", name);
   assert.deepEqual(Object.values(await web.tags()), ["1.20", "1.20", "1.20"]);
-  assert.match(await world.refitError("rollout", "pause", name), /pausing is not supported/);
+  assert.deepEqual(await world.refitLines("rollout", "pause", name), [`${name} paused`]);
+  assert.match(await world.refitError("rollout", "pause", name), /is already paused$/);
+  const { updateStrategy } = (await web.get()).spec ?? {};
+  assert.partialDeepStrictEqual(updateStrategy, { rollingUpdate: { paused: true } });
+  assert.deepEqual(await world.refitLines("rollout", "resume", name), [`${name} resumed`]);
 }
 
 async function restart(sample: CloneSet): Promise<void> {
