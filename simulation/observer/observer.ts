@@ -18,6 +18,9 @@ export interface Violation {
   readonly text: string;
 }
 
+/** A story asks for some hundreds of writes. */
+const mostWrites = 10_000;
+
 export class Observer {
   readonly violations: Violation[] = [];
   /** Of controllers, but for leases and events. */
@@ -49,6 +52,8 @@ export class Observer {
       if (!userAgent.startsWith("replica-") || /^(leases|events)/.test(resource)) return;
       this.writes += 1;
       this.lastWriteAt = now;
+      if (this.writes === mostWrites)
+        this.violation(`controllers have written ${mostWrites} times and go on`);
     });
   }
 
