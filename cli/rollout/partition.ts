@@ -14,6 +14,8 @@ export interface Partition {
   readonly total: number | undefined;
   /** Pods that it keeps back. */
   readonly kept: number;
+  /** Pods that another value would keep back, of `total`: kinds round differently. */
+  readonly keptOf: (value: IntOrString, total: number) => number;
   /** The field takes no percentage. */
   readonly isNumber: boolean;
 }
@@ -58,7 +60,7 @@ export const unitedDeploymentPartitions: PartitionsOf = (object) => {
 
 interface Terms {
   readonly total: number | undefined;
-  readonly keptOf?: (value: IntOrString, total: number) => number;
+  readonly keptOf?: Partition["keptOf"];
   readonly isNumber?: boolean;
 }
 
@@ -73,7 +75,7 @@ function ofPath(object: AnyObject, path: readonly string[], terms: Terms, label 
   } = terms;
   // Where no total is known a number keeps what it says.
   const kept = total === undefined ? (typeof value === "number" ? value : 0) : keptOf(value, total);
-  return [{ path, label, value, total, kept, isNumber }];
+  return [{ path, label, value, total, kept, keptOf, isNumber }];
 }
 
 /** How far a partition is to be lowered: by a step, or to an end. */
@@ -118,11 +120,11 @@ function totalOf({ total, label }: Partition): number {
 
 /** Below 0: it keeps fewer back than the partition that is there. */
 function compared(partition: Partition, next: IntOrString): number {
-  const { value, total, kept } = partition;
+  const { value, total, kept, keptOf } = partition;
   const isAlike = isPercentage(next) === isPercentage(value) || next === 0;
   if (isAlike || total === undefined)
     return Number.parseFloat(String(next)) - Number.parseFloat(String(value));
-  return partitionReplicas(next, total) - kept;
+  return keptOf(next, total) - kept;
 }
 
 /** `2`, or `20%`. Throws CliError. */

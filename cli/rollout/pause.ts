@@ -2,7 +2,7 @@ import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { at } from "../fields.ts";
 import { outputFlag } from "../global_flags.ts";
-import { pluralName } from "../resource_types.ts";
+import { inNamespace, objectName, pluralName } from "../resource_types.ts";
 import { printResult } from "../result.ts";
 import { readTarget, type Target, targetsOf } from "../target.ts";
 import { changeObject, setOperations } from "../write.ts";
@@ -30,6 +30,11 @@ export const rolloutResume: Command = {
   flags: outputFlag,
   run: (call) => setPaused(call, false),
 };
+
+/** To be pasted. */
+export function resumeCommand({ type, ref }: Target): string {
+  return `refit rollout resume ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
+}
 
 async function setPaused(call: Call, paused: boolean): Promise<number> {
   for (const target of await targetsOf(call)) await setPausedOf(call, target, paused);

@@ -3,11 +3,12 @@ import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
 import { dryRunFlag, outputFlag } from "../global_flags.ts";
-import { inNamespace, objectName, pluralName } from "../resource_types.ts";
+import { pluralName } from "../resource_types.ts";
 import { dryRunOf, printResult } from "../result.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
 import { changeObject, setOperations } from "../write.ts";
 import { amountOf, type Partition, type Promotion, promoted } from "./partition.ts";
+import { resumeCommand } from "./pause.ts";
 import { pausedPathOf, type Workload, workloadOf } from "./workloads.ts";
 
 export const rolloutPromote: Command = {
@@ -77,11 +78,9 @@ function nextOf(target: Target, partition: Partition, promotion: Promotion): Ret
 }
 
 function refusePaused(target: Target, object: AnyObject): void {
-  const { type, ref } = target;
-  const path = pausedPathOf(type, object.apiVersion);
+  const path = pausedPathOf(target.type, object.apiVersion);
   if (path === undefined || at(object, ...path) !== true) return;
-  const resume = `refit rollout resume ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
-  throw new CliError(`${subjectOf(target)} is paused; resume it first with "${resume}"`);
+  throw new CliError(`${subjectOf(target)} is paused; resume it first with "${resumeCommand(target)}"`);
 }
 
 const subjectOf = ({ type, ref }: Target): string => `${pluralName(type)} "${ref.name}"`;

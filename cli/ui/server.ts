@@ -1,5 +1,6 @@
 /** The page's HTTP server: on loopback alone, for those who have the token, and it only answers. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { errorText } from "../../kube/index.ts";
 import type { Asset, Assets } from "./assets.ts";
 import type { Feed } from "./feed.ts";
 import { decide, type GateOptions } from "./gate.ts";
@@ -107,8 +108,9 @@ class Serving {
     if (this.#streams >= mostStreams) return refuse(response, 503, "too many pages are open");
     this.#streams++;
     response.once("close", () => this.#streams--);
-    const opened = await this.#options.open(key).catch(() => undefined);
+    const opened = await this.#options.open(key).catch(errorText);
     if (opened === undefined) return refuse(response, 404, "there is no such workload");
+    if (typeof opened === "string") return refuse(response, 502, `the workload cannot be read: ${opened}`);
     if (response.destroyed) return opened.close();
     response.writeHead(200, { "content-type": "text/event-stream" });
     const send = (text: string): void => {

@@ -1,5 +1,5 @@
 /** A workload of any kind as the page lists it, by its status alone. */
-import { partitionReplicas, scaledValue } from "../../kube/core/index.ts";
+import { scaledValue } from "../../kube/core/index.ts";
 import {
   type AnyObject,
   at,
@@ -11,6 +11,7 @@ import {
   textAt,
 } from "../fields.ts";
 import { inNamespace, type ResourceType } from "../resource_types.ts";
+import type { Partition } from "../rollout/partition.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import type { WorkloadItem } from "./shared/items.ts";
@@ -31,7 +32,7 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
     name,
     word: `${type.shortNames[0] ?? type.singular}/${name}${inNamespace(namespace)}`,
     ...counts,
-    partition: partitionOf(object, counts.desired),
+    partition: keptBack(workload?.partitions?.(object) ?? []),
     ...(allowed === undefined ? {} : { allowed }),
     isPaused: paused !== undefined && at(object, ...paused) === true,
     revision: revisionEnd(textAt(object, "status", "updateRevision") ?? ""),
@@ -92,12 +93,9 @@ function ofStrategy(object: AnyObject, name: string) {
   return strategies.map((path) => intOrStringAt(object, ...path, name)).find((value) => value !== undefined);
 }
 
-function partitionOf(object: AnyObject, desired: number): number {
-  try {
-    return partitionReplicas(ofStrategy(object, "partition"), desired);
-  } catch {
-    return 0;
-  }
+/** Pods that its partitions keep at the old revision. */
+function keptBack(partitions: readonly Partition[]): number {
+  return partitions.reduce((sum, { kept }) => sum + kept, 0);
 }
 
 /** Undefined where the object does not say, or says what no number can be made of. */

@@ -1,6 +1,7 @@
 /** What the controller's plan waits for, as causes: what becomes of it by itself, and which command comes next. */
 import type { Waiting } from "../../controller/index.ts";
 import { inNamespace, objectName } from "../resource_types.ts";
+import { resumeCommand } from "../rollout/pause.ts";
 import type { Target } from "../target.ts";
 import type { Cause, Outlook } from "./causes/cause.ts";
 import type { Forecast } from "./forecast.ts";
@@ -25,10 +26,6 @@ export function planCauses(waiting: Forecast["waiting"], target: Target): Cause[
     outlook: outlooks.get(entry.reason) ?? "moving",
     next: entry.next ?? nextCommand(entry, target),
   }));
-}
-
-export function resumeCommand(target: Target): string {
-  return `refit rollout resume ${namedAsOf(target)}`;
 }
 
 const ofPods = new Set("Budget Terminating Hook InPlace Grace NotReady OrderedReady Leaving".split(" "));

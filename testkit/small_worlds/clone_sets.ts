@@ -4,7 +4,14 @@ import { cloneSetState } from "../../controller/kinds/clone_set/state.ts";
 import { SPECIFIED_DELETE } from "../../controller/rollout/pods/pod_state.ts";
 import type { CloneSet } from "../../crds/index.ts";
 import { cloneSet, defaultOptions, Model } from "../controller/clone_set_model.ts";
-import { atRest, type PlannedKind, type Scenario, type Stage } from "./rollout_world.ts";
+import {
+  atRest,
+  type Numbers,
+  type PlannedKind,
+  type Scenario,
+  type Stage,
+  stagesOf,
+} from "./rollout_world.ts";
 
 type Rolling = NonNullable<NonNullable<CloneSet["spec"]["updateStrategy"]>["rollingUpdate"]>;
 
@@ -17,24 +24,7 @@ const inPlace: Rolling = {
 const recreated: Rolling = { ...inPlace, podUpdatePolicy: "ReCreate" };
 
 export function cloneSetScenarios(replicas: number, mishaps: number): Scenario<CloneSet>[] {
-  const before = (rolling: Rolling): Stage<CloneSet> =>
-    stage("as it was", rolling, {
-      replicas,
-      newest: "app:1",
-      least: 0,
-      most: replicas,
-      mayBeNewest: replicas,
-    });
-  const after = (
-    name: string,
-    rolling: Rolling,
-    {
-      least = replicas - 1,
-      most = replicas,
-      mayBeNewest = replicas,
-      newest = "app:2",
-    }: Partial<Numbers> = {},
-  ): Stage<CloneSet> => stage(name, rolling, { replicas, newest, least, most, mayBeNewest });
+  const { before, after } = stagesOf(replicas, stage);
   const surging = { ...recreated, maxUnavailable: 0, maxSurge: 1 };
   const two = { ...inPlace, maxUnavailable: 2 };
   const held = { ...inPlace, partition: 1 };
@@ -80,8 +70,6 @@ export function cloneSetScenarios(replicas: number, mishaps: number): Scenario<C
     ),
   ];
 }
-
-type Numbers = Omit<Stage<CloneSet>, "name" | "change" | "unsettled">;
 
 function scenario(name: string, ...stages: Scenario<CloneSet>["stages"]): Scenario<CloneSet> {
   return { name: `CloneSet ${name}`, kind: planned(), stages };

@@ -4,7 +4,14 @@ import { daemonSetState } from "../../controller/kinds/daemon_set/state.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
 import type { DaemonSet } from "../../crds/index.ts";
 import { daemonSet, defaultOptions, Model } from "../controller/daemon_set_model.ts";
-import { atRest, type PlannedKind, type Scenario, type Stage } from "./rollout_world.ts";
+import {
+  atRest,
+  type Numbers,
+  type PlannedKind,
+  type Scenario,
+  type Stage,
+  stagesOf,
+} from "./rollout_world.ts";
 
 type Rolling = NonNullable<NonNullable<DaemonSet["spec"]["updateStrategy"]>["rollingUpdate"]>;
 
@@ -13,19 +20,7 @@ const inPlace: Rolling = { ...standard, rollingUpdateType: "InPlaceIfPossible" }
 const surging: Rolling = { ...standard, maxUnavailable: 0, maxSurge: 1 };
 
 export function daemonSetScenarios(nodes: number, mishaps: number): Scenario<DaemonSet>[] {
-  const before = (rolling: Rolling): Stage<DaemonSet> =>
-    stage("as it was", rolling, {
-      replicas: nodes,
-      newest: "app:1",
-      least: 0,
-      most: nodes,
-      mayBeNewest: nodes,
-    });
-  const after = (
-    name: string,
-    rolling: Rolling,
-    { least = nodes - 1, most = nodes, mayBeNewest = nodes, newest = "app:2" }: Partial<Numbers> = {},
-  ): Stage<DaemonSet> => stage(name, rolling, { replicas: nodes, newest, least, most, mayBeNewest });
+  const { before, after } = stagesOf(nodes, stage);
   const two = { ...standard, maxUnavailable: 2 };
   const held = { ...standard, partition: 1 };
   return [
@@ -62,8 +57,6 @@ export function daemonSetScenarios(nodes: number, mishaps: number): Scenario<Dae
     ),
   ];
 }
-
-type Numbers = Omit<Stage<DaemonSet>, "name" | "change" | "unsettled">;
 
 function scenario(
   nodes: number,

@@ -47,10 +47,26 @@ export interface Stage<T extends Workload> {
   readonly unsettled: (pods: readonly Pod[], set: T) => string | undefined;
 }
 
+/** What holds in a stage, whatever strategy it has. */
+export type Numbers = Omit<Stage<never>, "name" | "change" | "unsettled">;
+
+/** A workload that starts with `app:1`, and what becomes of it with a budget of one pod and no partition, where nothing else is said. */
+export function stagesOf<T extends Workload, Rolling>(
+  replicas: number,
+  stage: (name: string, rolling: Rolling, numbers: Numbers) => Stage<T>,
+) {
+  const usual = { replicas, most: replicas, mayBeNewest: replicas };
+  return {
+    before: (rolling: Rolling) => stage("as it was", rolling, { ...usual, least: 0, newest: "app:1" }),
+    after: (name: string, rolling: Rolling, numbers: Partial<Numbers> = {}) =>
+      stage(name, rolling, { ...usual, least: replicas - 1, newest: "app:2", ...numbers }),
+  };
+}
+
 /** A stage that has come to rest: so many pods, all available, of which so many are the newest. */
 export function atRest(
   pods: readonly Pod[],
-  { replicas, mayBeNewest, newest }: Pick<Stage<never>, "replicas" | "mayBeNewest" | "newest">,
+  { replicas, mayBeNewest, newest }: Pick<Numbers, "replicas" | "mayBeNewest" | "newest">,
 ): string | undefined {
   const available = pods.filter(isAvailable).length;
   if (available !== replicas || pods.length !== replicas)

@@ -4,7 +4,14 @@ import { statefulSetState } from "../../controller/kinds/stateful_set/state.ts";
 import type { StatefulSet } from "../../crds/index.ts";
 import { noChance } from "../controller/no_chance.ts";
 import { defaultOptions, Model, statefulSet } from "../controller/stateful_set_model.ts";
-import { atRest, type PlannedKind, type Scenario, type Stage } from "./rollout_world.ts";
+import {
+  atRest,
+  type Numbers,
+  type PlannedKind,
+  type Scenario,
+  type Stage,
+  stagesOf,
+} from "./rollout_world.ts";
 
 type Rolling = NonNullable<NonNullable<StatefulSet["spec"]["updateStrategy"]>["rollingUpdate"]>;
 type Management = NonNullable<StatefulSet["spec"]["podManagementPolicy"]>;
@@ -13,24 +20,7 @@ const inPlace: Rolling = { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable:
 const recreated: Rolling = { ...inPlace, podUpdatePolicy: "ReCreate" };
 
 export function statefulSetScenarios(replicas: number, mishaps: number): Scenario<StatefulSet>[] {
-  const before = (rolling: Rolling): Stage<StatefulSet> =>
-    stage("as it was", rolling, {
-      replicas,
-      newest: "app:1",
-      least: 0,
-      most: replicas,
-      mayBeNewest: replicas,
-    });
-  const after = (
-    name: string,
-    rolling: Rolling,
-    {
-      least = replicas - 1,
-      most = replicas,
-      mayBeNewest = replicas,
-      newest = "app:2",
-    }: Partial<Numbers> = {},
-  ): Stage<StatefulSet> => stage(name, rolling, { replicas, newest, least, most, mayBeNewest });
+  const { before, after } = stagesOf(replicas, stage);
   const two = { ...inPlace, maxUnavailable: 2 };
   const held = { ...inPlace, partition: 1 };
   const fewer = stage("one less, and a new image", inPlace, {
@@ -74,8 +64,6 @@ export function statefulSetScenarios(replicas: number, mishaps: number): Scenari
     scenario("scaled in and out at once", "Parallel", before(inPlace), fewer, after("one more", inPlace)),
   ];
 }
-
-type Numbers = Omit<Stage<StatefulSet>, "name" | "change" | "unsettled">;
 
 function scenario(
   name: string,
