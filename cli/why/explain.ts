@@ -72,14 +72,15 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   ]);
   const source = statusSourceOf(target.type);
   const findings = facts && (await source?.find(reader, stored, facts));
-  const isDone = progress?.state === "done" || findings?.isDone === true;
-  const planned = planCauses(forecast?.waiting ?? [], target);
+  const isDone = findings?.isDone ?? progress?.state === "done";
   const found = facts === undefined ? { first: [], pods: [], last: [] } : causesOf(facts);
-  const said = new Set([...(source?.events ?? []), ...found.first.map(({ reason }) => reason)]);
+  const planned = planCauses(forecast?.waiting ?? [], target).filter((cause) => !isOfPods(cause, found.pods));
+  const first = found.first.filter((cause) => !isConsequence(cause, planned));
+  const said = new Set([...(source?.events ?? []), ...first.map(({ reason }) => reason)]);
   const causes = ranked([
-    ...found.first,
+    ...first,
     ...(findings?.causes ?? []),
-    ...planned.filter(({ reason }) => !found.pods.some((cause) => cause.reason === reason)),
+    ...planned,
     ...pausedCause(request, planned, isDone),
     ...found.pods.filter((cause) => !isOfPlan(cause, planned)),
     ...(isDone ? [] : found.last.filter(({ reason }) => !said.has(reason))),
@@ -94,7 +95,7 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
     causes,
     isStuck: isStuck(causes, isIdle),
     message:
-      progress?.message ??
+      (findings?.isDone === false ? undefined : progress?.message) ??
       findings?.summary ??
       forecast?.summary ??
       `${counted(podCount, "pod")}, ${pods.length} not available`,
@@ -164,6 +165,24 @@ export async function explainRollout(
   const { reason, pods = [] } = cause;
   const text = `${reason}: ${describeCause(cause, host.clock.now())}`;
   return { reason, text, key: [reason, ...pods].join(" "), isStuck };
+}
+
+/** What a plan waits for, where the pods themselves say why. */
+function isOfPods({ reason, pods = [] }: Cause, found: readonly Cause[]): boolean {
+  if (found.some((cause) => cause.reason === reason)) return true;
+  if (reason !== "InPlace") return false;
+  const failing = new Set(
+    found.filter((cause) => !underWay.has(cause.reason)).flatMap((cause) => cause.pods ?? []),
+  );
+  return pods.length > 0 && pods.every((pod) => failing.has(pod));
+}
+
+/** What pods say of an update in place that goes on. */
+const underWay: ReadonlySet<string> = new Set(["Starting", "Initializing", "ImagePulling", "ReadinessGate"]);
+
+/** A write that fails because the plan may do only what is not possible. */
+function isConsequence({ reason }: Cause, planned: readonly Cause[]): boolean {
+  return reason === "WriteFailed" && planned.some((cause) => cause.reason === "InPlaceOnly");
 }
 
 /** A plan says more about the pods that it is updating in place than their closed gate. */

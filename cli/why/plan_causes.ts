@@ -5,7 +5,7 @@ import { resumeCommand } from "../rollout/pause.ts";
 import type { Target } from "../target.ts";
 import type { Cause, Outlook } from "./causes/cause.ts";
 import type { Forecast } from "./forecast.ts";
-import { patchFieldCommand, showCommand } from "./patch_command.ts";
+import { patchCommand, patchFieldCommand, showCommand } from "./patch_command.ts";
 
 /** Reasons of plans that time alone does not end; all others are under way. */
 const outlooks: ReadonlyMap<string, Outlook> = new Map([
@@ -31,10 +31,12 @@ export function planCauses(waiting: Forecast["waiting"], target: Target): Cause[
 const ofPods = new Set("Budget Terminating Hook InPlace Grace NotReady OrderedReady Leaving".split(" "));
 
 /** What shows more of a reason, or ends it. */
-function nextCommand({ reason, pods = [] }: Waiting, target: Target): string {
+function nextCommand({ reason, pods = [], podPatch }: Waiting, target: Target): string {
   const ending = endingCommand(reason, target);
   if (ending !== undefined) return ending;
   const [pod = ""] = pods;
+  if (podPatch !== undefined)
+    return patchCommand({ name: `pod/${pod}`, namespace: target.ref.namespace }, podPatch);
   if (ofPods.has(reason) && pod !== "") return `kubectl describe pod ${namedPod(pod, target)}`;
   if (reason === "OnDelete" && pod !== "") return `kubectl delete pod ${namedPod(pod, target)}`;
   return outlooks.has(reason) ? showCommand(namedOf(target)) : `kubectl describe ${namedAsOf(target)}`;

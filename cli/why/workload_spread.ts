@@ -112,7 +112,7 @@ function targetName(object: WorkloadSpread): string {
 }
 
 function withoutWorkload(object: WorkloadSpread): Forecast {
-  const { group, kind, name } = spreadTargetOf(object);
+  const { group, kind } = spreadTargetOf(object);
   const { namespace } = object.metadata;
   const type = group === "" ? kind : `${kind}.${group}`;
   return {
@@ -123,7 +123,7 @@ function withoutWorkload(object: WorkloadSpread): Forecast {
         reason: "NoTarget",
         message: `there is no ${targetName(object)}, or it is being deleted`,
         until: "it is created",
-        next: `kubectl get ${type.toLowerCase()} ${name}${inNamespace(namespace)}`,
+        next: `kubectl get ${type.toLowerCase()}${inNamespace(namespace)}`,
       },
     ],
     requeueAfterMs: undefined,

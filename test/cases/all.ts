@@ -108,6 +108,7 @@ import { suite as unitedRescheduling } from "./u12_ud_rescheduling.ts";
 import { suite as sidecarAdmission } from "./v40_sidecarset_admission.ts";
 import { suite as twoAddresses } from "./w01_two_addresses.ts";
 import { suite as spreadKinds } from "./w08_workloadspread_kinds.ts";
+import { suite as situations } from "./y01_situations.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
@@ -221,6 +222,7 @@ export const suites: readonly Suite[] = [
   waitingContainers,
   agentFaults,
   daemonNodes,
+  situations,
 ];
 
 /**

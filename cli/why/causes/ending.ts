@@ -12,10 +12,10 @@ export const terminating: PodReason = (pod, { now }) => {
     const finalizers = shownText(pod.finalizers.join(", "));
     return {
       reason: "Finalizers",
-      what: `deleted but for finalizers: ${finalizers}`,
+      what: `deleted, and kept by finalizers: ${finalizers}`,
       since: pod.deletionAt,
       stuckAfterMs: minute,
-      until: "who set the finalizers removes them",
+      until: "the owners of the finalizers remove them",
       next: `kubectl get pod ${pod.name} -n ${pod.namespace} -o jsonpath='{.metadata.finalizers}'`,
     };
   }

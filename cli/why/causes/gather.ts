@@ -39,7 +39,7 @@ import {
 import { isAtRest } from "./pod_reasons.ts";
 import { type PodSource, podSourceOf } from "./pod_sources.ts";
 import type { Reader, Scope } from "./reader.ts";
-import { lastLine } from "./shown_text.ts";
+import { lastLine, shownName } from "./shown_text.ts";
 import { wordsOfRefusals } from "./subject_reasons.ts";
 
 /** Pods at work beyond are not kept. */
@@ -316,8 +316,20 @@ async function readClaim(reader: Reader, ref: ObjectRef): Promise<ClaimFacts | u
   if (claim === undefined) return undefined;
   if (claim === "missing") return { exists: false, phase: "", warning: "" };
   const phase = textAt(claim, "status", "phase") ?? "";
-  const events = phase === "Bound" ? [] : await eventsAbout(reader, claim);
-  return { exists: true, phase, warning: events.find(({ isWarning }) => isWarning)?.message ?? "" };
+  if (phase === "Bound") return { exists: true, phase, warning: "" };
+  const [events, storageClass] = await Promise.all([eventsAbout(reader, claim), missingClass(reader, claim)]);
+  return {
+    exists: true,
+    phase,
+    warning: storageClass ?? events.find(({ isWarning }) => isWarning)?.message ?? "",
+  };
+}
+
+async function missingClass(reader: Reader, claim: AnyObject): Promise<string | undefined> {
+  const name = textAt(claim, "spec", "storageClassName") ?? "";
+  if (name === "") return undefined;
+  const found = await reader.get("storage.k8s.io", "StorageClass", { name });
+  return found === "missing" ? `StorageClass ${shownName(name)} does not exist` : undefined;
 }
 
 interface ContainerLog {

@@ -1,7 +1,18 @@
 /** What of a pod says why it does not get on, read from JSON that may hold anything. */
+import { spreadMatchOf } from "../../../controller/index.ts";
+import { matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
 import { timeOf } from "../../../kube/core/index.ts";
-import { type AnyObject, at, type Fields, isFields, listAt, numberAt, textAt } from "../../fields.ts";
-import { shownName } from "./shown_text.ts";
+import {
+  type AnyObject,
+  at,
+  type Fields,
+  isFields,
+  listAt,
+  numberAt,
+  textAt,
+  textsAt,
+} from "../../fields.ts";
+import { shownName, shownText } from "./shown_text.ts";
 
 export interface ConditionFacts {
   readonly status: string;
@@ -55,6 +66,8 @@ export interface PodFacts {
   readonly readinessGates: readonly string[];
   /** Environment of its containers comes from its labels or annotations: the node's agent restarts them for new values. */
   readonly readsMetadata: boolean;
+  /** What nodes it asks for beside what a scheduler says: its nodeSelector, and the subset that a WorkloadSpread put it into. */
+  readonly placement: readonly string[];
   /** Claims that it mounts. */
   readonly claims: readonly string[];
   /** Containers that start before others first, those without a status included. */
@@ -81,6 +94,7 @@ export function podFactsOf(pod: AnyObject): PodFacts {
     schedulingGates: namesIn(listAt(spec, "schedulingGates"), "name"),
     readinessGates: namesIn(listAt(spec, "readinessGates"), "conditionType"),
     readsMetadata: listAt(spec, "containers").some(readsMetadata),
+    placement: [...selectedLabels(spec), ...subsetOf(pod)],
     claims: listAt(spec, "volumes").flatMap((volume) => {
       const claim = nameAt(volume, "persistentVolumeClaim", "claimName");
       return claim === "" ? [] : [claim];
@@ -90,6 +104,18 @@ export function podFactsOf(pod: AnyObject): PodFacts {
       ...containersOf(spec, status, "containers", "containerStatuses"),
     ],
   };
+}
+
+function selectedLabels(spec: unknown): string[] {
+  const labels = Object.entries(textsAt(spec, "nodeSelector")).map(([key, value]) => `${key}=${value}`);
+  return labels.length === 0 ? [] : [`nodeSelector ${shownText(labels.join(", "))}`];
+}
+
+function subsetOf(pod: AnyObject): string[] {
+  const match = spreadMatchOf(textsAt(pod, "metadata", "annotations")[matchedWorkloadSpreadAnnotation]);
+  return match === undefined
+    ? []
+    : [`subset ${shownName(match.subset)} of WorkloadSpread ${shownName(match.name)}`];
 }
 
 function readsMetadata(container: unknown): boolean {

@@ -12,7 +12,7 @@ export const schedulingGated: PodReason = (pod) => {
     what: `held back by scheduling gates: ${gates}`,
     since: pod.createdAt,
     stuckAfterMs: 10 * minute,
-    until: `who set the gates removes them`,
+    until: "the owner of the gates removes them",
     next: `kubectl get pod ${pod.name} -n ${pod.namespace} -o jsonpath='{.spec.schedulingGates}'`,
   };
 };
@@ -33,7 +33,7 @@ export const claimPending: PodReason = (pod, facts) => {
       since: scheduled?.since ?? pod.createdAt,
       stuckAfterMs: minute,
       until: "the claim is bound to a volume",
-      next: `kubectl describe pvc ${name} -n ${pod.namespace}`,
+      next: `kubectl ${claim.exists ? `describe pvc ${name}` : "get pvc"} -n ${pod.namespace}`,
     };
   }
   return undefined;
@@ -45,6 +45,7 @@ export const unschedulable: PodReason = (pod, facts) => {
   const since = scheduled.since ?? pod.createdAt;
   const growth = facts.eventsOf(pod).find(({ reason }) => reason === "TriggeredScaleUp");
   const message = shownText(scheduled.message || scheduled.reason);
+  const asked = /affinity\/selector/.test(message) ? pod.placement.join("; ") : "";
   if (growth !== undefined) {
     return {
       reason: "Unschedulable",
@@ -57,7 +58,7 @@ export const unschedulable: PodReason = (pod, facts) => {
   }
   return {
     reason: "Unschedulable",
-    what: `no node takes the pod: ${message}`,
+    what: `no node takes the pod${asked === "" ? "" : ` (${asked})`}: ${message}`,
     since,
     stuckAfterMs: minute,
     until: "a node fits what the pod asks for, or the pod asks for what nodes have",

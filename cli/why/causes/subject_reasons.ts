@@ -74,7 +74,7 @@ function deleting({ subject }: Facts): Cause | undefined {
   return {
     reason: "Deleting",
     message,
-    until: finalizers === "" ? "what it owns is gone" : "who set the finalizers removes them",
+    until: finalizers === "" ? "what it owns is gone" : "the owners of the finalizers remove them",
     since: subject.deletionAt,
     next: `kubectl get ${subject.name}${inNamespace(subject.namespace)} -o jsonpath='{.metadata.finalizers}'`,
     outlook: "moving",
@@ -246,8 +246,9 @@ const mostWarnings = 3;
 /** Events that other reasons are made of. */
 const named: ReadonlySet<string> = new Set([...failureEvents, injectionEvent]);
 
-/** What no other reason is made of. */
+/** What no other reason is made of. A job's failure says why by itself. */
 function recentWarnings({ events, now, subject }: Facts): Cause[] {
+  if (failureOf(subject) !== undefined) return [];
   const fresh = new Map<string, Cause>();
   for (const { isWarning, reason, message, at, firstAt } of events) {
     if (!isWarning || named.has(reason) || now - at > 10 * minute) continue;

@@ -10,8 +10,8 @@ export interface Findings {
   /** How far it is, in one line. */
   readonly summary: string;
   readonly causes: readonly Cause[];
-  /** It has ended: nothing more comes of it. */
-  readonly isDone?: true;
+  /** It has ended: nothing more comes of it. False: not yet, whatever its counts say. */
+  readonly isDone?: boolean;
 }
 
 export interface StatusSource {

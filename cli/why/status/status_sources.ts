@@ -4,6 +4,7 @@ import { isOfKind, type ResourceType } from "../../resource_types.ts";
 import { plannerOf } from "../planners.ts";
 import { conditionsStatus } from "./conditions.ts";
 import { containerRecreateRequestStatus } from "./container_recreate_request.ts";
+import { daemonSetStatuses } from "./daemon_set.ts";
 import { ephemeralJobStatus } from "./ephemeral_job.ts";
 import { imageListPullJobStatus } from "./image_list_pull_job.ts";
 import { imagePullJobStatus } from "./image_pull_job.ts";
@@ -23,6 +24,7 @@ const statusSources: readonly StatusSource[] = [
   nodePodProbeStatus,
   podUnavailableBudgetStatus,
   persistentPodStateStatus,
+  ...daemonSetStatuses,
 ];
 
 /** Undefined for a kind whose plans are made here, and for one that nothing is known of. */

@@ -7,9 +7,10 @@ import type { CloneSetStatus } from "../../../crds/index.ts";
 import { claimTemplatesHash } from "../../../kube/core/index.ts";
 import { Decisions } from "../../rollout/decisions.ts";
 import { reportBroken } from "../../rollout/in_place/refresh.ts";
-import { heldWaiting } from "../../rollout/order/held.ts";
+import { heldWaiting, partitionWaiting } from "../../rollout/order/held.ts";
 import { requeueForAvailability } from "../../rollout/pods/min_ready.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
+import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { createRevision, maintainRevisions } from "../../rollout/revisions/revision_actions.ts";
 import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
@@ -115,12 +116,21 @@ function oldOnes({ pods }: CloneSetState): number {
 }
 
 function reportHeld(state: CloneSetState, decisions: Decisions): void {
-  const old = oldOnes(state);
-  if (old > 0) decisions.wait(heldWaiting(state.strategy.paused ? "Paused" : "OnDelete", old));
+  if (oldOnes(state) > 0)
+    decisions.wait(() => [heldWaiting(state.strategy.paused ? "Paused" : "OnDelete", oldNames(state))]);
 }
 
 function reportPartition(state: CloneSetState, decisions: Decisions): void {
   const kept = state.strategy.limits.partition;
   const old = kept === 0 ? 0 : oldOnes(state);
-  if (old > 0 && old <= kept) decisions.wait(heldWaiting("Partition", old));
+  const { rollingUpdate } = state.observed.set.spec.updateStrategy ?? {};
+  if (old > 0 && old <= kept)
+    decisions.wait(() => [partitionWaiting(rollingUpdate?.partition ?? kept, oldNames(state))]);
+}
+
+function oldNames({ pods }: CloneSetState): string[] {
+  const old = [...membersOf(pods.every())].filter(
+    ({ updated, pod }) => !updated && pod.deletionAt === undefined,
+  );
+  return old.map(({ pod }) => pod.name);
 }

@@ -8,9 +8,10 @@ import { isCompleted } from "../../rollout/in_place/completion.ts";
 import { awaitedOfNodes, gatesOf, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
 import { afterUpdate, leaveUpdated } from "../../rollout/lifecycle/hooks.ts";
 import { isAllHooked, stateMetadata } from "../../rollout/lifecycle/lifecycle.ts";
+import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { shortHash } from "../../rollout/revisions/revisions.ts";
-import { waitingForHook, waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
+import { waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import type { CloneSetState } from "./state.ts";
 import { type CloneSetMember, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
@@ -68,7 +69,8 @@ function lifecycleMove(
       const ready =
         lifecycle?.preNormal === undefined ? pod.nodeName !== "" : isAllHooked(pod, lifecycle.preNormal);
       if (ready) return stateMetadata("Normal", state.now);
-      if (lifecycle?.preNormal !== undefined) decisions.wait(waitingForHook(pod, "preNormal"));
+      if (lifecycle?.preNormal !== undefined)
+        decisions.wait(waitingForHook(pod, "preNormal", lifecycle.preNormal, "on"));
       return undefined;
     }
     case "Updating":

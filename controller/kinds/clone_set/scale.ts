@@ -12,6 +12,7 @@ import {
   stateMetadata,
   timestamp,
 } from "../../rollout/lifecycle/lifecycle.ts";
+import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
 import {
   claimBody,
   ownerReference,
@@ -24,7 +25,7 @@ import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
 import type { PodCreation, PodDeletion } from "../../rollout/writes/actions.ts";
 import { deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
-import { createPod, deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
+import { createPod, deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
 import { deletionOrder } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
 import { type CloneSetMember, INSTANCE_ID, instanceId, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
@@ -197,7 +198,7 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
   for (const member of prepared) {
     if (member.busy) continue;
     if (!isHooked(member.pod, hook)) decisions.take(deleteMember(state, member));
-    else decisions.wait(waitingForHook(member.pod, "preDelete"));
+    else decisions.wait(waitingForHook(member.pod, "preDelete", hook, "off"));
   }
   let readyLimit = state.numbers.deleteReadyLimit;
   const specified = membersIn(state, "specified");

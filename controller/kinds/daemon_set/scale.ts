@@ -2,8 +2,9 @@
 import type { Decisions } from "../../rollout/decisions.ts";
 import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
 import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
+import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
 import { conditionOf } from "../../rollout/pods/pod_state.ts";
-import { deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
+import { deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonNode } from "./classify.ts";
 import type { DaemonSetDecisions } from "./decisions.ts";
 import { createDaemonSetPod } from "./pod_manifest.ts";
@@ -146,7 +147,7 @@ export function planDeletion(state: DaemonSetState, decisions: DaemonSetDecision
   const hooked = isHooked(pod, hook);
   if (hooked && daemon.preparing) {
     decisions.hold(pod);
-    decisions.wait(waitingForHook(pod, "preDelete"));
+    decisions.wait(waitingForHook(pod, "preDelete", hook, "off"));
     return;
   }
   if (decisions.room.delete <= 0) return;
@@ -159,7 +160,7 @@ export function planDeletion(state: DaemonSetState, decisions: DaemonSetDecision
     decisions.take(deletion);
     return;
   }
-  decisions.wait(waitingForHook(pod, "preDelete"));
+  decisions.wait(waitingForHook(pod, "preDelete", hook, "off"));
   decisions.take(patchPod(pod, preparingDelete(pod, hook, state.now), state.now, "update"));
 }
 

@@ -187,14 +187,15 @@ function eligibility(state: DaemonSetState, from: string): Eligibility {
 }
 
 function reportHeld(
-  { strategy }: DaemonSetState,
+  { observed }: DaemonSetState,
   decisions: Decisions,
   { heldByPartition, heldBySelector }: UpdateWindow,
 ): void {
   if (heldByPartition > 0) {
+    const { partition } = observed.set.spec.updateStrategy?.rollingUpdate ?? {};
     decisions.wait({
       reason: "Partition",
-      message: `${counted(heldByPartition, "node keeps", "nodes keep")} an old pod by partition ${strategy.partition}`,
+      message: `${counted(heldByPartition, "node keeps", "nodes keep")} an old pod by partition ${partition}`,
       until: "partition is lowered",
     });
   }

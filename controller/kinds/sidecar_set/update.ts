@@ -25,7 +25,7 @@ export function planUpdate(state: SidecarSetState, decisions: Decisions): void {
   const total = pods.count("member");
   const wanted = candidates.size - keptByPartition(strategy.partition, total);
   if (wanted <= 0) {
-    if (candidates.size > 0) decisions.wait(partitionWaiting(candidates.size));
+    if (candidates.size > 0) decisions.wait(partitionWaiting(candidates.size, strategy.partition));
     return;
   }
   const most = Math.max(0, amountOf(strategy.maxUnavailable, total, true) ?? 0);
@@ -80,10 +80,10 @@ function keptByPartition(partition: IntOrString | undefined, total: number): num
   }
 }
 
-function partitionWaiting(count: number): Waiting {
+function partitionWaiting(count: number, partition: IntOrString = 0): Waiting {
   return {
     reason: "Partition",
-    message: `${counted(count, "pod keeps its", "pods keep their")} old sidecars by partition`,
+    message: `${counted(count, "pod keeps its", "pods keep their")} old sidecars by partition ${partition}`,
     until: "partition is lowered",
   };
 }

@@ -7,9 +7,10 @@ import type { StatefulSetStatus } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { Decisions } from "../../rollout/decisions.ts";
 import { awaitedOfNodes, reportBroken } from "../../rollout/in_place/refresh.ts";
-import { heldWaiting } from "../../rollout/order/held.ts";
+import { heldWaiting, partitionWaiting } from "../../rollout/order/held.ts";
 import { requeueForAvailability } from "../../rollout/pods/min_ready.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
+import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { createRevision, maintainRevisions } from "../../rollout/revisions/revision_actions.ts";
 import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
@@ -86,14 +87,19 @@ function planRevision(state: StatefulSetState, decisions: Decisions): void {
 }
 
 function reportHeld({ pods, strategy }: StatefulSetState, decisions: Decisions): void {
-  const old = pods.count("behind and staying");
-  if (old > 0) decisions.wait(heldWaiting(strategy.onDelete ? "OnDelete" : "Paused", old));
+  if (pods.count("behind and staying") === 0) return;
+  decisions.wait(() => [heldWaiting(strategy.onDelete ? "OnDelete" : "Paused", oldNames(pods))]);
+}
+
+function oldNames(pods: StatefulSetState["pods"]): string[] {
+  const old = [...membersOf(pods.every())].filter(({ updated, terminating }) => !updated && !terminating);
+  return old.map(({ pod }) => pod.name);
 }
 
 function reportPartition({ pods, reach, strategy }: StatefulSetState, decisions: Decisions): void {
   const old = pods.count("behind and staying");
   if (strategy.partition === 0 || old === 0 || reach.outdated.size > 0) return;
-  decisions.wait(heldWaiting("Partition", old));
+  decisions.wait(() => [partitionWaiting(strategy.partition, oldNames(pods))]);
 }
 
 /** Pods that somebody made by hand with the set as owner, under a name that no ordinal has. */

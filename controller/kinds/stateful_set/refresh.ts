@@ -9,8 +9,9 @@ import { isCompleted } from "../../rollout/in_place/completion.ts";
 import { gatesOf, type Refresh, refreshPod, stepOf } from "../../rollout/in_place/refresh.ts";
 import { afterUpdate, leaveUpdated } from "../../rollout/lifecycle/hooks.ts";
 import { isAllHooked, stateMetadata } from "../../rollout/lifecycle/lifecycle.ts";
+import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
 import { PRE_DELETE_KEY, removeNotReadyKey } from "../../rollout/pods/readiness.ts";
-import { patchPod, waitingForHook, waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
+import { patchPod, waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
 import { identityLabels, podWords } from "./pod_manifest.ts";
@@ -74,7 +75,7 @@ function lifecycleMove(
     case "PreparingNormal":
       if (lifecycle?.preNormal === undefined || isAllHooked(pod, lifecycle.preNormal))
         return stateMetadata("Normal", state.now);
-      decisions.wait(waitingForHook(pod, "preNormal"));
+      decisions.wait(waitingForHook(pod, "preNormal", lifecycle.preNormal, "on"));
       return undefined;
     case "Updating":
       return isUpdateComplete(state, pod) ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now) : undefined;

@@ -3,11 +3,12 @@ import { counted } from "../../../kube/core/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
 import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
+import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
 import { conditionOf } from "../../rollout/pods/pod_state.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { Revision } from "../../rollout/revisions/revisions.ts";
 import { createClaim } from "../../rollout/writes/claim_actions.ts";
-import { deletePod, patchPod, waitingForHook } from "../../rollout/writes/pod_actions.ts";
+import { deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
 import { createStatefulSetPod, podWords } from "./pod_manifest.ts";
 import type { StatefulSetState } from "./state.ts";
@@ -190,7 +191,7 @@ export function planDeletion(state: StatefulSetState, decisions: Decisions, memb
     decisions.take(deletePod(member.pod, podWords(state, "delete", member.pod.name)));
     return;
   }
-  decisions.wait(waitingForHook(member.pod, "preDelete"));
+  decisions.wait(waitingForHook(member.pod, "preDelete", hook, "off"));
   if (member.state === "PreparingDelete") return;
   const change = preparingDelete(member.pod, hook, state.now);
   decisions.take(patchPod(member.pod, change, state.now, "update"));

@@ -252,7 +252,7 @@ function differing(
 
 export type InPlaceStep =
   | { kind: "done" }
-  | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; requeueAfterMs?: number }
+  | { kind: "waiting"; reason: "Grace" | "InPlace"; because: string; requeueAfterMs?: number }
   | {
       kind: "write";
       write: PodWrite;
@@ -284,7 +284,7 @@ export function refreshInPlace(
  * between is waited for so long only, by which time a node that has seen the newest spec has started what it asks for.
  */
 function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: number): InPlaceStep {
-  const waiting: InPlaceStep = { kind: "waiting", reason: "InPlace", for: missing };
+  const waiting: InPlaceStep = { kind: "waiting", reason: "InPlace", because: missing };
   if (state.supersededImages === undefined || pod.behind || !areReady(pod, state.supersededImages))
     return waiting;
   const since = Date.parse(state.updateTimestamp);
@@ -321,8 +321,8 @@ function refreshGrace(
   const leftMs = (Number.isNaN(since) ? 0 : since) + grace.graceSeconds * 1000 - now;
   if (leftMs > 0) {
     const requeueAfterMs = Math.ceil(leftMs / 1000) * 1000;
-    const wait = `the grace period of ${grace.graceSeconds} s`;
-    return { kind: "waiting", reason: "Grace", for: wait, requeueAfterMs };
+    const wait = `the grace period of ${grace.graceSeconds} s is not over`;
+    return { kind: "waiting", reason: "Grace", because: wait, requeueAfterMs };
   }
   const pending: Pending = {
     images: grace.containerImages ?? {},
@@ -361,8 +361,8 @@ export function decodeMetadataPatch(text: string | undefined): NonNullable<InPla
 function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, now: number): InPlaceStep {
   for (const name of state.preCheckBeforeNext?.containersRequiredReady ?? []) {
     if (pod.containerStatuses.find((status) => status.name === name)?.ready !== true) {
-      const wait = `container ${name} to be ready before the next containers change`;
-      return { kind: "waiting", reason: "InPlace", for: wait };
+      const wait = `container ${name} is not ready, and the next containers change after it`;
+      return { kind: "waiting", reason: "InPlace", because: wait };
     }
   }
   const pending: Pending = {

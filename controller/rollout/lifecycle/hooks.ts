@@ -3,9 +3,10 @@ import type { Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../decisions.ts";
 import { addNotReadyKey, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../pods/readiness.ts";
 import type { PodPatchAction, Waiting } from "../writes/actions.ts";
-import { patchPod, waitingForHook, writePod } from "../writes/pod_actions.ts";
+import { patchPod, writePod } from "../writes/pod_actions.ts";
 import { afterChange, type PodChange, podPatch, podWrite } from "../writes/pod_patch.ts";
 import { type Hook, isAllHooked, isHooked, type LifecycleState, stateMetadata } from "./lifecycle.ts";
+import { waitingForHook } from "./waiting.ts";
 
 /** Hands the pod to those who hook its deletion. */
 export function preparingDelete(pod: Pod, hook: Hook | undefined, now: number): PodChange {
@@ -21,7 +22,7 @@ export function beforeUpdate(
 ): { action: PodPatchAction } | { waiting: Waiting } | undefined {
   if (hook === undefined) return undefined;
   if (state === "PreparingUpdate" && isHooked(pod, hook))
-    return { waiting: waitingForHook(pod, "inPlaceUpdate") };
+    return { waiting: waitingForHook(pod, "inPlaceUpdate", hook, "off") };
   // A pod whose last update somebody still holds gets the hook's marks back.
   if (state === "Updated") return { action: preparingUpdate(pod, hook, true, now) };
   const isFresh = state === "" || state === "Normal" || state === "PreparingNormal";
@@ -58,7 +59,6 @@ export function leaveUpdated(
   decisions: Decisions,
 ): PodChange | undefined {
   if (hook === undefined || isAllHooked(pod, hook)) return stateMetadata("Normal", now);
-  const until = "every handler of the hook is back on the pod";
-  decisions.wait({ ...waitingForHook(pod, "inPlaceUpdate"), until });
+  decisions.wait(waitingForHook(pod, "inPlaceUpdate", hook, "on"));
   return undefined;
 }

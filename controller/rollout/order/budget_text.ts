@@ -5,7 +5,7 @@ import { counted } from "../../../kube/core/index.ts";
 export function budgetText(maxUnavailable: number, unavailable: number, next: number): string {
   const uses = [
     ...(unavailable > 0 ? [counted(unavailable, "pod is unavailable", "pods are unavailable")] : []),
-    ...(next > 0 ? [counted(next, "pod goes first", "pods go first")] : []),
+    ...(next > 0 ? [counted(next, "more pod is taken out now", "more pods are taken out now")] : []),
   ];
   const limit = `maxUnavailable is ${maxUnavailable}`;
   return uses.length === 0 ? limit : `${limit} and ${uses.join(", ")}`;

@@ -1,20 +1,23 @@
 /** Why pods stay at an old revision though no budget keeps them there, in words for people. Pure. */
-import { counted } from "../../../kube/core/index.ts";
+import { counted, type IntOrString } from "../../../kube/core/index.ts";
 import type { Waiting } from "../writes/actions.ts";
 
-/** `count`: pods at an old revision. */
-export function heldWaiting(reason: "Paused" | "OnDelete" | "Partition", count: number): Waiting {
-  const staying = `${counted(count, "pod stays", "pods stay")} at an old revision`;
-  switch (reason) {
-    case "Paused":
-      return {
-        reason,
-        message: `${counted(count, "pod is", "pods are")} held at an old revision by paused`,
-        until: "paused is set to false",
-      };
-    case "OnDelete":
-      return { reason, message: staying, until: "they are deleted" };
-    case "Partition":
-      return { reason, message: `${staying} by partition`, until: "partition is lowered" };
-  }
+/** `pods`: names of those at an old revision. */
+export function heldWaiting(reason: "Paused" | "OnDelete", pods: readonly string[]): Waiting {
+  const count = pods.length;
+  if (reason === "OnDelete") return { reason, message: staying(count), until: "they are deleted", pods };
+  return {
+    reason,
+    message: `${counted(count, "pod is", "pods are")} held at an old revision by paused`,
+    until: "paused is set to false",
+    pods,
+  };
 }
+
+/** `partition`: as it is given, a number or a percentage. */
+export function partitionWaiting(partition: IntOrString, pods: readonly string[]): Waiting {
+  const message = `${staying(pods.length)} by partition ${partition}`;
+  return { reason: "Partition", message, until: "partition is lowered", pods };
+}
+
+const staying = (count: number): string => `${counted(count, "pod stays", "pods stay")} at an old revision`;

@@ -95,6 +95,8 @@ export interface Waiting {
   /** What would end it. */
   until: string;
   pods?: readonly string[];
+  /** A merge patch of the pod that ends it. */
+  podPatch?: object;
 }
 
 export interface Plan<Status> {

@@ -159,20 +159,8 @@ export function deletePod(
 export function waitingInPlace(pod: Pod, step: Extract<InPlaceStep, { kind: "waiting" }>): Waiting {
   return {
     reason: step.reason,
-    message: `pod ${pod.name} waits for ${step.for}`,
+    message: `pod ${pod.name}: ${step.because}`,
     until: step.requeueAfterMs === undefined ? "the node reports it" : "the time is over",
-    pods: [pod.name],
-  };
-}
-
-export function waitingForHook(pod: Pod, hook: "preDelete" | "inPlaceUpdate" | "preNormal"): Waiting {
-  return {
-    reason: "Hook",
-    message: `pod ${pod.name} is held by the ${hook} hook`,
-    until:
-      hook === "preNormal"
-        ? "every handler of the hook is on the pod"
-        : "the handlers of the hook are off the pod",
     pods: [pod.name],
   };
 }
