@@ -40,14 +40,18 @@ export const exitAnnotation: Annotation<{ readonly code: number; readonly afterM
   },
 };
 
-export const pullAnnotation: Annotation<{ readonly fails: boolean; readonly afterMs: number | undefined }> = {
+/** `fails`: undefined where the registry decides. */
+export const pullAnnotation: Annotation<{
+  readonly fails: boolean | undefined;
+  readonly afterMs: number | undefined;
+}> = {
   name: "pull",
   on: "container",
-  value: "fail, fail@DURATION or DURATION",
-  help: "Pulling the image fails (after this time), or takes this long. An image that is on the node is not pulled.",
+  value: "ok, fail, fail@DURATION or DURATION",
+  help: "Pulling the image succeeds whatever its tag is, fails (after this time), or takes this long. An image that is on the node is not pulled.",
   read(text) {
-    if (text === "fail") return { fails: true, afterMs: undefined };
-    const fails = text.startsWith("fail@");
+    if (text === "ok" || text === "fail") return { fails: text === "fail", afterMs: undefined };
+    const fails = text.startsWith("fail@") || undefined;
     const afterMs = duration(fails ? text.slice("fail@".length) : text);
     return afterMs === undefined ? undefined : { fails, afterMs };
   },

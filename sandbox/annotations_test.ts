@@ -23,7 +23,8 @@ t.test("values are read as documented", async (t) => {
     t.equal(exitAnnotation.read(wrong), undefined, wrong);
   t.same(pullAnnotation.read("fail"), { fails: true, afterMs: undefined });
   t.same(pullAnnotation.read("fail@500ms"), { fails: true, afterMs: 500 });
-  t.same(pullAnnotation.read("2m"), { fails: false, afterMs: 120_000 });
+  t.same(pullAnnotation.read("2m"), { fails: undefined, afterMs: 120_000 });
+  t.same(pullAnnotation.read("ok"), { fails: false, afterMs: undefined });
   for (const wrong of ["", "slow", "@2s", "fail@", "2"])
     t.equal(pullAnnotation.read(wrong), undefined, wrong);
   t.equal(readyAnnotation.read("never"), Number.POSITIVE_INFINITY);

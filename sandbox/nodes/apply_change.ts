@@ -4,7 +4,7 @@ import { logAnnotation, ofContainer } from "../annotations.ts";
 import type { Container, ContainerTermination, PodObject } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 import type { Change, ExitCause } from "../stages/stage.ts";
-import { endOf, postStartMs } from "./command.ts";
+import { endOf, missingProgram, postStartMs } from "./command.ts";
 import {
   askedResources,
   exitText,
@@ -61,6 +61,9 @@ export function applyChange(
       return run.annotationsReported === ""
         ? []
         : [event("Warning", "InvalidAnnotation", run.annotationsReported)];
+    case "report mounts":
+      run.mountsReported = view.kubelet.missingVolume(pod) ?? "";
+      return run.mountsReported === "" ? [] : [event("Warning", "FailedMount", run.mountsReported)];
     case "fail pod":
       run.failure = { reason: change.reason, message: change.message };
       return [];
@@ -74,7 +77,7 @@ export function applyChange(
 
 type ContainerChange = Exclude<
   Change,
-  { do: "admit" | "record" | "report annotations" | "fail pod" | "remove" }
+  { do: "admit" | "record" | "report annotations" | "report mounts" | "fail pod" | "remove" }
 >;
 
 function applyToContainer(
@@ -132,13 +135,18 @@ function probeFailed(container: ContainerRun): Effect[] {
 }
 
 function isAboutImage(reason: string): boolean {
-  return reason === "ErrImagePull" || reason === "ImagePullBackOff" || reason === "ErrImageNeverPull";
+  return ["ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"].includes(reason);
 }
 
 function wait(view: View, container: ContainerRun, spec: Container, reason: string): Effect[] {
   setWaiting(container, reason, waitingMessage(view, container, spec, reason));
-  return [event("Warning", reason === "ImagePullBackOff" ? "BackOff" : "Failed", container.waitingMessage)];
+  return [event("Warning", waitingEvents[reason] ?? "Failed", container.waitingMessage)];
 }
+
+const waitingEvents: Readonly<Record<string, string>> = {
+  ImagePullBackOff: "BackOff",
+  InvalidImageName: "InspectFailed",
+};
 
 function setWaiting(container: ContainerRun, reason: string, message: string): void {
   container.waitingFor = reason;
@@ -151,6 +159,8 @@ function waitingMessage(view: View, container: ContainerRun, spec: Container, re
       return `Back-off pulling image "${spec.image}"`;
     case "ErrImageNeverPull":
       return `Container image "${spec.image}" is not present with pull policy of Never`;
+    case "InvalidImageName":
+      return `Failed to apply default image tag "${spec.image}": couldn't parse image name "${spec.image}": invalid reference format`;
     case "CreateContainerConfigError":
       return view.kubelet.missingConfig(view.pod, spec) ?? "";
     default:
@@ -194,9 +204,12 @@ function start(view: View, container: ContainerRun, spec: Container, surrounding
   setExit(view, container, spec, now);
   const hookMs = postStartMs(view.pod, spec);
   container.hookUntil = hookMs > 0 ? now + hookMs : 0;
+  const missing = missingProgram(spec);
   return [
     event("Normal", "Created", `Created container: ${container.name}`),
-    event("Normal", "Started", `Started container ${container.name}`),
+    missing === undefined
+      ? event("Normal", "Started", `Started container ${container.name}`)
+      : event("Warning", "Failed", `Error: ${missing}`),
   ];
 }
 
@@ -215,10 +228,12 @@ function exit(
   cause: ExitCause,
   { now, timing }: Surroundings,
 ): Effect[] {
-  const code = cause === "ended" ? container.endCode : 0;
+  const code = cause === "ended" ? container.endCode : cause === "unhealthy" ? killedCode : 0;
+  const missing = cause === "ended" ? missingProgram(spec) : undefined;
   const ended: ContainerTermination = {
     exitCode: code,
-    reason: code === 0 ? "Completed" : code === 137 ? "OOMKilled" : "Error",
+    reason: endReason(code, cause, missing),
+    ...(missing === undefined ? {} : { message: missing }),
     startedAt: formatTime(container.startedAt),
     finishedAt: formatTime(now),
     containerID: container.id,
@@ -252,12 +267,22 @@ function exit(
   return effects;
 }
 
+/** Of a process that SIGKILL ended. */
+const killedCode = 137;
+
+function endReason(code: number, cause: ExitCause, missing: string | undefined): string {
+  if (code === 0) return "Completed";
+  if (missing !== undefined) return "StartError";
+  return code === killedCode && cause === "ended" ? "OOMKilled" : "Error";
+}
+
 function exitEvents({ name, id, stopAsked }: ContainerRun, cause: ExitCause): Effect[] {
   if (cause === "ended") return [];
   const messages = {
     deleted: `Stopping container ${name}`,
     replaced: `Container ${name} definition changed, will be restarted`,
     recreated: stopAsked?.message ?? "",
+    unhealthy: `Container ${name} failed liveness probe, will be restarted`,
     "restarted by agent": `Stopping containerID ${id} by container meta restarter`,
   };
   return [event("Normal", "Killing", messages[cause])];

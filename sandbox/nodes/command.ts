@@ -5,12 +5,14 @@
 import {
   exitAnnotation,
   filesAnnotation,
+  listensAnnotation,
   ofContainer,
   postStartAnnotation,
   preStopAnnotation,
   readyAnnotation,
 } from "../annotations.ts";
 import type { Container, PodObject } from "../objects/index.ts";
+import { hasProgram, knownImage } from "./known_images.ts";
 import type { ContainerKind } from "./pod_run.ts";
 
 interface Behaviour {
@@ -38,7 +40,19 @@ function sleepMs(text: string | undefined): number | undefined {
 export function behaviourOf(pod: PodObject, container: Container): Behaviour {
   const end = ofContainer(pod.metadata, container.name, exitAnnotation);
   if (end !== undefined) return { end, touches: noFiles, understood: true };
+  if (missingProgram(container) !== undefined)
+    return { end: { afterMs: 0, code: notStartedCode }, touches: noFiles, understood: true };
   return behaviourOfCommand([...(container.command ?? []), ...(container.args ?? [])]);
+}
+
+/** What runtimes give for a process that cannot be started. */
+const notStartedCode = 128;
+
+/** The runtime's words where the image has no such program. */
+export function missingProgram({ image = "", command = [] }: Container): string | undefined {
+  const [program] = command;
+  if (program === undefined || hasProgram(image, program)) return undefined;
+  return `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "${program}": stat ${program}: no such file or directory`;
 }
 
 export function behaviourOfCommand(words: readonly string[]): Behaviour {
@@ -172,7 +186,7 @@ export function probePassesMs(
   for (const probe of [container.startupProbe, container.readinessProbe]) {
     if (!probe) continue;
     latest = Math.max(latest, (probe.initialDelaySeconds ?? 0) * 1_000);
-    if (probe.exec?.command?.[0] === "false") return undefined;
+    if (neverPasses(pod, container, probe)) return undefined;
     const file = probedFile(probe.exec?.command);
     if (file === undefined || touched.has(file)) continue;
     const at = behaviourOf(pod, container).touches.get(file);
@@ -180,6 +194,43 @@ export function probePassesMs(
     latest = Math.max(latest, at);
   }
   return latest;
+}
+
+/** Whether the kubelet ends the container for its liveness probe, sooner or later. */
+export function livenessFails(pod: PodObject, container: Container, touched: ReadonlySet<string>): boolean {
+  const probe = container.livenessProbe;
+  if (!probe) return false;
+  if (neverPasses(pod, container, probe)) return true;
+  const file = probedFile(probe.exec?.command);
+  return file !== undefined && !touched.has(file) && !behaviourOf(pod, container).touches.has(file);
+}
+
+/** Milliseconds from the start of a container to its end for a liveness probe that always fails. */
+export function failsAfterMs(probe: Probe | undefined): number {
+  const { initialDelaySeconds = 0, failureThreshold = 3, periodSeconds = 10 } = probe ?? {};
+  return (initialDelaySeconds + failureThreshold * periodSeconds) * 1_000;
+}
+
+type Probe = NonNullable<Container["livenessProbe"]>;
+
+function neverPasses(pod: PodObject, container: Container, probe: Probe): boolean {
+  if (probe.exec?.command?.[0] === "false") return true;
+  const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port;
+  return port !== undefined && !serves(pod, container, port);
+}
+
+/** Of an image that is not known, and that declares no port, nobody knows what it serves: then it serves. */
+function serves(pod: PodObject, container: Container, port: number | string): boolean {
+  const declared = container.ports ?? [];
+  const number = typeof port === "number" ? port : declared.find(({ name }) => name === port)?.containerPort;
+  if (number === undefined) return false;
+  const given = ofContainer(pod.metadata, container.name, listensAnnotation);
+  if (given !== undefined) return given.includes(number);
+  const known = knownImage(container.image ?? "");
+  if (known === undefined && declared.length === 0) return true;
+  return (
+    declared.some(({ containerPort }) => containerPort === number) || known?.ports.includes(number) === true
+  );
 }
 
 /** The file that an exec probe looks for: `test -f F`, `cat F`, `ls F`. */

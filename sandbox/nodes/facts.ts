@@ -9,7 +9,8 @@ import {
 } from "../annotations.ts";
 import type { Container, PodObject, ResourceList } from "../objects/index.ts";
 import type { Facts } from "../stages/stage.ts";
-import { probePassesMs } from "./command.ts";
+import { livenessFails, probePassesMs } from "./command.ts";
+import { isImageName } from "./known_images.ts";
 import { isLookedAfter, metadataEnvironment } from "./node_agent.ts";
 import { type ContainerRun, type PodRun, specOf } from "./pod_run.ts";
 
@@ -37,7 +38,7 @@ export interface View {
 
 export type PodFacts = Pick<
   Facts,
-  "pod" | "containers" | "deadline" | "gate" | "record" | "removal" | "annotations"
+  "pod" | "containers" | "deadline" | "gate" | "record" | "removal" | "annotations" | "mounts"
 >;
 
 export function podFacts(view: View): PodFacts {
@@ -52,7 +53,14 @@ export function podFacts(view: View): PodFacts {
     gate: gate ? "closed" : "open",
     record: kubelet.agent && isRecordStale(run) ? "stale" : "current",
     annotations: invalidAnnotations(pod) === run.annotationsReported ? "reported" : "invalid",
+    mounts: running ? "complete" : mountsFact(view),
   };
+}
+
+function mountsFact({ pod, run, kubelet }: View): Facts["mounts"] {
+  const missing = kubelet.missingVolume(pod);
+  if (missing === undefined) return "complete";
+  return missing === run.mountsReported ? "reported" : "failing";
 }
 
 /** What is wrong with the annotations by which things are broken, as one text; empty when nothing is. */
@@ -135,6 +143,7 @@ export function containerFacts(view: View, shared: PodFacts, index: number): Fac
     ready: container.ready ? "yes" : "no",
     probe: running && probePasses(pod, spec, container) ? "passes" : "fails",
     probeFailure: container.probeFailureReported ? "reported" : "new",
+    liveness: running && livenessFails(pod, spec, container.touched) ? "fails" : "passes",
     hook: container.hookUntil > 0 ? "running" : "over",
     waitingFor: container.waitingFor,
     ...resizeFacts(view, container, spec, running),
@@ -145,9 +154,10 @@ export function containerFacts(view: View, shared: PodFacts, index: number): Fac
 
 function imageFact(kubelet: Kubelet, pod: PodObject, spec: Container): Facts["image"] {
   const image = spec.image ?? "";
+  if (!isImageName(image)) return "misnamed";
   if (spec.imagePullPolicy === "Never") return kubelet.hasImage(image) ? "present" : "never";
   if (kubelet.hasImage(image) && spec.imagePullPolicy !== "Always") return "present";
-  if (ofContainer(pod.metadata, spec.name, pullAnnotation)?.fails || kubelet.pullFails(image))
+  if (ofContainer(pod.metadata, spec.name, pullAnnotation)?.fails ?? kubelet.pullFails(image))
     return "failing";
   return kubelet.hasImage(image) ? "present" : "missing";
 }

@@ -1,14 +1,13 @@
 /** Image stores of nodes: which images are there, which cannot be pulled, what their content is called. */
 import { createHash } from "node:crypto";
 import { fullRepository } from "../../node/index.ts";
+import { imageParts, tagExists } from "./known_images.ts";
 
 const rememberedIds = 10_000;
 
 /** The name without tag and digest, written in full: `nginx:1.20` -> `docker.io/library/nginx`. */
 function repositoryOf(image: string): string {
-  const [name = ""] = image.split("@");
-  const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
-  return fullRepository(colon < 0 ? name : name.slice(0, colon));
+  return fullRepository(imageParts(image).name);
 }
 
 /** Faults of pulling, shared by all nodes. */
@@ -31,10 +30,10 @@ export class Registry {
     this.#slow.set(image, milliseconds);
   }
 
-  /** Registries under the reserved domain `.invalid` never answer. */
+  /** Registries under the reserved domain `.invalid` never answer; of known repositories only some tags are there. */
   fails(image: string): boolean {
     const host = repositoryOf(image).split("/")[0] ?? "";
-    return this.#failing.has(image) || host.replace(/:\d+$/, "").endsWith(".invalid");
+    return this.#failing.has(image) || host.replace(/:\d+$/, "").endsWith(".invalid") || !tagExists(image);
   }
 
   pullMs(image: string): number | undefined {

@@ -10,7 +10,7 @@ import {
 import { podStages } from "../stages/pod_stages.ts";
 import type { Delay, Timing } from "../stages/profile.ts";
 import type { Change, DelayName, Facts, Match, Stage } from "../stages/stage.ts";
-import { preStopMs, probePassesMs } from "./command.ts";
+import { failsAfterMs, preStopMs, probePassesMs } from "./command.ts";
 import { containerFacts, type PodFacts, podFacts, type View } from "./facts.ts";
 import { type ContainerRun, type Due, specOf } from "./pod_run.ts";
 
@@ -138,7 +138,7 @@ function delayMs(
 }
 
 function containerDelayMs(
-  name: "pull" | "pullFailure" | "start" | "ready" | "stop" | "end" | "hook",
+  name: "pull" | "pullFailure" | "start" | "ready" | "liveness" | "stop" | "end" | "hook",
   view: View,
   run: ContainerRun,
   timing: Timing,
@@ -160,6 +160,8 @@ function containerDelayMs(
       const passesMs = spec ? (probePassesMs(pod, spec, run.touched) ?? 0) : 0;
       return Math.max(0, run.startedAt + passesMs - now) + draw(timing.ready, random);
     }
+    case "liveness":
+      return Math.max(0, run.startedAt + failsAfterMs(spec?.livenessProbe) - now);
     case "stop": {
       const graceMs = (run.stopAsked?.graceSeconds ?? graceSecondsOf(view)) * 1_000;
       const wanted = draw(timing.stop, random) + (spec ? preStopMs(pod, spec) : 0);

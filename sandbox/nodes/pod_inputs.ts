@@ -73,7 +73,7 @@ export function missingVolume(sources: NodeSources, pod: PodObject): string | un
         "secrets",
         volume.secret && { ...volume.secret, name: volume.secret.secretName ?? "" },
       );
-    if (missing) return missing;
+    if (missing) return `MountVolume.SetUp failed for volume "${volume.name}" : ${missing}`;
   }
   for (const name of claimNames(pod)) {
     const status = sources.get("persistentvolumeclaims", namespace, name)?.["status"];

@@ -82,6 +82,8 @@ export interface PodRun {
   recorded: string;
   /** What was last said about annotations that are not understood. */
   annotationsReported: string;
+  /** What was last said about volumes that cannot be mounted. */
+  mountsReported: string;
 }
 
 /** A run for a pod that the node sees for the first time; containers that its status shows running are taken over. */
@@ -107,6 +109,7 @@ export function newRun(pod: PodObject): PodRun {
     removalAsked: false,
     recorded: "",
     annotationsReported: "",
+    mountsReported: "",
   };
   takeUpEphemeral(pod, run);
   return run;

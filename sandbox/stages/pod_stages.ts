@@ -59,6 +59,7 @@ export const podStages: readonly Stage[] = [
     { do: "report annotations" },
     "not",
   ),
+  pod("mount-fails", { pod: "living", mounts: "failing" }, "start", { do: "report mounts" }, "not"),
   container("stop", { pod: ["terminating", "ending"], state: "running" }, "stop", exit("deleted"), "soon"),
   running("set-exit", { exit: "changed" }, "none", { do: "set exit" }, "not"),
   running("end", { ends: "itself" }, "end", exit("ended"), "now"),
@@ -82,6 +83,13 @@ export const podStages: readonly Stage[] = [
     "now",
   ),
   starting(
+    "name-invalid",
+    { image: "misnamed", waitingFor: unstarted },
+    "start",
+    wait("InvalidImageName"),
+    "now",
+  ),
+  starting(
     "configuration-missing",
     { ...present, config: "missing", waitingFor: unpulled },
     "start",
@@ -90,6 +98,7 @@ export const podStages: readonly Stage[] = [
   ),
   starting("start", { ...present, config: "complete" }, "start", { do: "start" }, "soon"),
   container("post-start", { state: "running", hook: "running" }, "hook", { do: "hook over" }, "not"),
+  running("liveness-fails", { hook: "over", liveness: "fails" }, "liveness", exit("unhealthy"), "now"),
   running("become-ready", { ...unready, probe: "passes" }, "ready", { do: "ready", ready: true }, "soon"),
   running(
     "probe-fails",

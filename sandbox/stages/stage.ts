@@ -9,11 +9,13 @@ export interface Facts {
   readonly turn: "yes" | "no";
   /** Whether the kubelet wants the container to run (again), by restart policy and cause of the last exit. */
   readonly restart: "wanted" | "unwanted";
-  readonly image: "present" | "missing" | "failing" | "never";
+  readonly image: "present" | "missing" | "failing" | "never" | "misnamed";
   /** Environment from ConfigMaps and Secrets. */
   readonly config: "complete" | "missing";
   /** Volumes that the pod mounts. */
   readonly volumes: "complete" | "missing";
+  /** Whether the event about volumes that cannot be mounted is there. */
+  readonly mounts: "reported" | "failing" | "complete";
   /** Whether the running container was made from another image than the spec names now. */
   readonly made: "as specified" | "differently";
   readonly ends: "itself" | "never";
@@ -22,6 +24,8 @@ export interface Facts {
   readonly ready: "yes" | "no";
   readonly probe: "passes" | "fails";
   readonly probeFailure: "reported" | "new";
+  /** The liveness probe of a container that runs. */
+  readonly liveness: "passes" | "fails";
   readonly hook: "running" | "over";
   readonly waitingFor: string;
   readonly resources: "applied" | "feasible" | "infeasible" | "deferred";
@@ -53,6 +57,7 @@ export type DelayName =
   | "backOffShown"
   | "start"
   | "ready"
+  | "liveness"
   | "stop"
   | "resize"
   | "agent"
@@ -76,11 +81,12 @@ export type Change =
   | { readonly do: "refuse resize" }
   | { readonly do: "record" }
   | { readonly do: "report annotations" }
+  | { readonly do: "report mounts" }
   | { readonly do: "fail pod"; readonly reason: string; readonly message: string }
   | { readonly do: "remove" };
 
 /** `ended`: by itself. The others are the kubelet's or the agent's doing. */
-export type ExitCause = "ended" | "deleted" | "replaced" | "restarted by agent" | "recreated";
+export type ExitCause = "ended" | "deleted" | "replaced" | "restarted by agent" | "recreated" | "unhealthy";
 
 export interface Stage {
   readonly name: string;

@@ -1,5 +1,6 @@
 /** Creating objects. */
 import { cloneJson, formatTime, type ObjectMeta } from "../../kube/core/index.ts";
+import { checkPodClasses } from "../admission/pod_classes.ts";
 import { checkPodQuota } from "../admission/quota.ts";
 import { checkServiceAccount } from "../admission/service_account.ts";
 import { checkEscalation } from "../authorization/escalation.ts";
@@ -38,6 +39,7 @@ export async function createObject(
   recordWrite(working, undefined, request, world.clock.now(), request.applied);
   admitPlainly(world, request, working);
   checkServiceAccount(world.registry, request, working);
+  checkPodClasses(world.registry, request, working);
   const review = { operation: "CREATE", request, oldObject: undefined } as const;
   const mutated = await world.admission.mutate({ ...review, object: working });
   applyDefaults(world, request, mutated);

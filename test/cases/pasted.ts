@@ -58,7 +58,10 @@ const groupVersions = ["v1", "apps/v1", "apps.kruise.io/v1beta1", "policy.kruise
 async function resourceOf({ api }: World, type: string): Promise<string> {
   for (const groupVersion of groupVersions) {
     const [group = "", version] = groupVersion.includes("/") ? groupVersion.split("/") : [""];
-    const { body } = await api.request("GET", group === "" ? `/api/${groupVersion}` : `/apis/${groupVersion}`);
+    const { body } = await api.request(
+      "GET",
+      group === "" ? `/api/${groupVersion}` : `/apis/${groupVersion}`,
+    );
     for (const { name, singularName, shortNames, kind } of records(isRecord(body) ? body["resources"] : [])) {
       const plain = [name, singularName, ...(Array.isArray(shortNames) ? shortNames : [])];
       const words = [...plain, `${String(kind).toLowerCase()}.${group}`];
