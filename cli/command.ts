@@ -77,6 +77,8 @@ export interface Host {
   readStdin(): Promise<string>;
   /** Runs a program on the user's terminal; undefined when it is not on the PATH. */
   runProgram(name: string, argv: readonly string[]): Promise<number | undefined>;
+  /** Id of the process that started this one; another one, 1 as a rule, once that has ended. */
+  parent(): number;
   /** Where errors show that nobody caught. */
   readonly process: ErrorSource;
 }

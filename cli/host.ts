@@ -18,6 +18,7 @@ export function processHost(): Host {
       readFile(path, "utf8").catch((cause: unknown) => Promise.reject(unreadable(path, cause))),
     readStdin: () => text(process.stdin),
     runProgram,
+    parent: () => process.ppid,
     process,
   };
 }

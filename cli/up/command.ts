@@ -15,25 +15,29 @@ const upFlags: FlagTable = {
   }),
   "feature-gates": textFlag(
     "NAME=BOOL,...",
-    'Feature gates of the controller, as "refit controller --help" lists them.',
+    'Feature gates of the controller, as "refit controller --help" lists them; ImagePullJobGate and ResourceDistributionGate are on.',
   ),
   "kubernetes-version": textFlag(
     "1.N",
     "Version that the API server and the nodes say they have; they act as 1.34 does.",
   ),
   once: switchFlag("End after the rollout instead of staying up."),
+  "outlive-parent": switchFlag(
+    "Go on when the process that started this one has ended; otherwise it ends, too.",
+  ),
 };
 
 export const up: Command = {
   name: "up",
   summary: "Start a cluster in this process and watch a rollout in place; then it is yours.",
-  usage: "[--pods N] [--nodes N] [--port N] [--seed N] [--feature-gates NAME=BOOL] [--once]",
+  usage:
+    "[--pods N] [--nodes N] [--port N] [--seed N] [--feature-gates NAME=BOOL] [--once] [--outlive-parent]",
   arguments: noArguments,
   details: `A real Kubernetes API over HTTPS on loopback, with a scheduler and simulated nodes, all in memory: kubectl
-works on it. Containers do not run. Ctrl-C stops everything.
+works on it. Containers do not run. Ctrl-C stops everything, and so does the end of the shell or script that started it.
 
 Annotations break things, on pods or in a template (for one container: CONTAINER.sandbox.refit.dev/NAME), durations as 10s or 2m:
-  sandbox.refit.dev/pull=fail|fail@DURATION|DURATION   the image cannot be pulled, or takes long
+  sandbox.refit.dev/pull=ok|fail|fail@DURATION|DURATION  the image can or cannot be pulled, or takes long
   sandbox.refit.dev/exit=CODE|CODE@DURATION            the process ends, again after each start
   sandbox.refit.dev/ready=never|DURATION               it does not become ready, or late
   sandbox.refit.dev/log=TEXT                           what kubectl logs prints

@@ -39,12 +39,16 @@ import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
 import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
 import { demoName, printKept, runDemo } from "./demo.ts";
 import { claimKubeconfig, type KubeconfigFile, processRuns } from "./kubeconfig_file.ts";
+import { parentGone } from "./parent_gone.ts";
 
 /** Where the controller is installed, and as whom it runs. */
 const namespace = "kruise-system";
 const account = "kruise-manager";
 
 type UpOptions = ReturnType<typeof optionsOf>;
+
+/** What the chart switches on, and what the examples need. */
+const usualGates = ["ImagePullJobGate=true", "ResourceDistributionGate=true"];
 
 const usualKubeconfig = ".refit/kubeconfig";
 const fewestNodes = 5;
@@ -63,6 +67,7 @@ function optionsOf(call: Call) {
     /** Undefined: at the usual place. */
     kubeconfig: flags.text("kubeconfig-out"),
     once: flags.on("once"),
+    outlivesParent: flags.on("outlive-parent"),
   };
 }
 
@@ -154,7 +159,13 @@ async function runAll(
   printKept(call, result);
   if (options.once) return;
   printHints(call, kubeconfig.path, logFile);
-  await Promise.race([aborted(call.io.signal), controller.failed]);
+  await Promise.race([ended(call, options), controller.failed]);
+}
+
+async function ended({ host, io, print }: Call, { outlivesParent }: UpOptions): Promise<void> {
+  if (outlivesParent) return await aborted(io.signal);
+  await Promise.race([aborted(io.signal), parentGone(host.parent, host.clock, io.signal)]);
+  if (!io.signal.aborted) print("What started this process has ended, so it ends, too.");
 }
 
 /** Throws CliError when the port cannot be had. */
@@ -228,8 +239,9 @@ function controllerSettings(
   webhookPort: number,
   folder: string,
 ): ProcessSettings {
+  const gates = [...usualGates, ...(featureGates === "" ? [] : [featureGates])].join(",");
   const flags = ["--metrics-addr=0", "--health-probe-addr=0", "--enable-leader-election=false"];
-  if (featureGates !== "") flags.push(`--feature-gates=${featureGates}`);
+  flags.push(`--feature-gates=${gates}`);
   const env = {
     WEBHOOK_HOST: "127.0.0.1",
     WEBHOOK_PORT: String(webhookPort),
@@ -247,7 +259,9 @@ function printHints(call: Call, kubeconfig: string, logFile: string): void {
   call.print("It is yours; in another terminal:");
   hint(`export KUBECONFIG=${kubeconfig}`);
   hint("kubectl get clone,pods -o wide");
-  hint(`npm run refit -- set image clone/${demoName} web=nginx:1.22`);
-  hint(`npm run refit -- rollout status clone/${demoName}`);
+  call.print("Break it, ask why, and mend it:");
+  hint(`npm run refit -- set image clone/${demoName} web=nginx:no-such-tag`);
+  hint(`npm run refit -- why clone/${demoName}`);
+  hint(`npm run refit -- rollout undo clone/${demoName}`);
   call.print(`The controller's log is ${logFile}. Ctrl-C stops everything.`);
 }

@@ -163,7 +163,7 @@ t.test("a workload that is not there", async (t) => {
     /: no pods: CloneSet web is not in namespace default\nNothing to do\.\nIt waits for one reason:\n {2}NoTarget/,
   );
   const why = await run("why workloadspread/web-spread", { client });
-  t.match(why.stdout, /next: kubectl get cloneset\.apps\.kruise\.io web -n default/);
+  t.match(why.stdout, /next: kubectl get cloneset\.apps\.kruise\.io -n default/);
 });
 
 t.test("a Deployment's pods cost by the version of its present template", async (t) => {

@@ -53,6 +53,7 @@ function testHost(client: Client | undefined): Host {
     },
     readFile: (path) => Promise.reject(new Error(`no file ${path} in this test`)),
     readStdin: () => Promise.resolve(""),
+    parent: () => 1,
     runProgram: () => Promise.resolve(undefined),
     process: { on: () => undefined, off: () => undefined, exit: () => undefined },
   };

@@ -214,7 +214,7 @@ const cases: Readonly<Record<string, Case>> = {
         }),
       ],
     },
-    message: /deleted but for finalizers: example.com\/keep/,
+    message: /deleted, and kept by finalizers: example.com\/keep/,
     next: /metadata.finalizers/,
     outlook: "stuck",
   },

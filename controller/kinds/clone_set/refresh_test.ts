@@ -44,7 +44,7 @@ t.test("a pod that waits for its node is reported in every pass, until the node 
   const model = waitingForNode();
   const reported = waitsForNode(plan(model));
   const [name] = reported[0]?.pods ?? [];
-  t.match(reported, [{ message: /waits for container main still runs its old image$/ }]);
+  t.match(reported, [{ message: /^pod web-\w+: container main still runs its old image$/ }]);
   t.same(waitsForNode(plan(model)), reported);
   t.same(plan(model).actions, []);
   t.same(waitsForNode(plan(model, { ...defaultOptions, verticalScaling: true })), reported, "other options");
