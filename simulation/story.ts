@@ -102,6 +102,7 @@ class Teller {
     for (let left = chance.whole(5, 25); left > 0; left--) {
       this.#now += chance.between(20, 60_000);
       if (this.#applied.length < 6 && chance.is(0.05)) this.#apply();
+      else if (chance.is(0.06)) this.#maintain();
       else this.#add(chance.is(0.55) ? this.#people() : this.#trouble());
     }
     return {
@@ -132,6 +133,17 @@ class Teller {
   #create(applied: Applied): void {
     this.#applied.push(applied);
     this.#add({ act: "create", path: applied.path, manifest: applied.manifest });
+  }
+
+  /** Nodes are drained one soon after another, which only budgets slow down. */
+  #maintain(): void {
+    const chance = this.#chance;
+    const begin = this.#now;
+    for (let node = 1; node <= this.#nodes; node++) {
+      this.#add({ act: "drain node", name: `node${node}`, forMs: chance.between(5_000, 60_000) });
+      this.#now += chance.between(20, 3_000);
+    }
+    this.#now = begin;
   }
 
   #people(): Act {
