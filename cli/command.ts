@@ -88,10 +88,22 @@ export interface ConnectRequest {
   readonly context: string | undefined;
   /** Milliseconds; 0 for no limit. */
   readonly timeoutMs: number | undefined;
+  /** Undefined: the one whose credentials they are. */
+  readonly impersonation?: Impersonation | undefined;
+  /** The server's certificate is not checked. */
+  readonly insecure?: boolean;
+  /** Is given a line about each answered or broken request; absent: nobody asks. */
+  readonly trace?: ((line: string) => void) | undefined;
   readonly userAgent: string;
   readonly env: Io["env"];
   readonly metrics?: Metrics;
   readonly log?: Log;
+}
+
+/** Who the server takes the user for. */
+export interface Impersonation {
+  readonly user: string;
+  readonly groups: readonly string[];
 }
 
 export interface Connection {

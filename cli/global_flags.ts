@@ -9,6 +9,13 @@ export const globalFlags: FlagTable = {
     "TIME",
     "Longest wait for one answer of the server, such as 5s; 0 means no limit.",
   ),
+  as: textFlag("NAME", "User to be taken for by the server (impersonation)."),
+  "as-group": textFlag("NAME", "Group to be taken for, beside --as; may be repeated.", { repeated: true }),
+  "insecure-skip-tls-verify": switchFlag("Do not check the server's certificate: for trials only."),
+  verbose: textFlag("N", "1 or more: print each request to the server on standard error.", {
+    short: "v",
+    default: "0",
+  }),
   help: switchFlag("Print help.", { short: "h" }),
 };
 

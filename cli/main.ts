@@ -3,6 +3,7 @@ import { type FlagTable, type Parsed, parseArguments } from "./arguments.ts";
 import type { Call, ClusterAccess, Command, Host } from "./command.ts";
 import { findCommand, splitCommand, wordsOf } from "./command_words.ts";
 import { commandGroups } from "./commands.ts";
+import { connectFlags } from "./connect_flags.ts";
 import { CliError, describeError } from "./errors.ts";
 import { globalFlags } from "./global_flags.ts";
 import { commandHelp, flagsOf, groupHelp, overview } from "./help.ts";
@@ -117,9 +118,7 @@ function callOf(commandLine: string, parsed: Parsed, io: Io, host: Host): OpenCa
 
 async function connect(flags: Call["flags"], io: Io, host: Host): Promise<ClusterAccess> {
   const connection = await host.connect({
-    kubeconfig: flags.text("kubeconfig"),
-    context: flags.text("context"),
-    timeoutMs: flags.milliseconds("request-timeout"),
+    ...connectFlags(flags, io.stderr),
     userAgent: "refit",
     env: io.env,
   });

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { endOnUnexpectedErrors, type Log, type Metrics, pinoLog } from "../../kube/index.ts";
 import type { Call } from "../command.ts";
+import { connectFlags } from "../connect_flags.ts";
 import { observe } from "./metrics.ts";
 import { startControllerProcess } from "./process.ts";
 import { type ProcessSettings, processSettings } from "./settings.ts";
@@ -18,9 +19,7 @@ export async function runController(call: Call): Promise<number> {
   const expectNone = endOnUnexpectedErrors(call.host.process, log, observed.metrics);
   const connect = (metrics: Metrics) =>
     call.host.connect({
-      kubeconfig: call.flags.text("kubeconfig"),
-      context: call.flags.text("context"),
-      timeoutMs: call.flags.milliseconds("request-timeout"),
+      ...connectFlags(call.flags, call.io.stderr),
       userAgent: "kruise-manager",
       env: call.io.env,
       metrics,
