@@ -66,8 +66,15 @@ export class ResourceTypes {
 
   /** Built-in groups win, as with kubectl: `statefulset` is that of `apps`. Throws CliError for a type that is not served. */
   async find(name: string): Promise<ResourceType> {
+    const type = await this.lookUp(name);
+    if (type === undefined) throw await this.#unknown(name);
+    return type;
+  }
+
+  /** As find(); undefined for a type that is not served. */
+  async lookUp(name: string): Promise<ResourceType | undefined> {
     const [word = "", ...suffix] = name.toLowerCase().split(".");
-    if (suffix.length > 0) return this.#findQualified(name, word, suffix);
+    if (suffix.length > 0) return this.#findQualified(word, suffix);
     const known = wellKnown.get(word);
     if (known !== undefined) {
       const type = await this.#inGroup(word, known);
@@ -78,7 +85,7 @@ export class ResourceTypes {
       const type = await this.#inGroup(word, group.name);
       if (type !== undefined) return type;
     }
-    throw await this.#unknown(name);
+    return undefined;
   }
 
   /** The served type of a kind, the preferred version first; undefined when it is not served. */
@@ -108,15 +115,13 @@ export class ResourceTypes {
     return answer;
   }
 
-  async #findQualified(name: string, word: string, suffix: readonly string[]): Promise<ResourceType> {
+  async #findQualified(word: string, suffix: readonly string[]): Promise<ResourceType | undefined> {
     const [first = "", ...others] = suffix;
     if (/^v\d+((alpha|beta)\d+)?$/.test(first) && others.length > 0) {
       const type = (await this.list(others.join("."), first)).find((candidate) => answersTo(candidate, word));
       if (type !== undefined) return type;
     }
-    const type = await this.#inGroup(word, suffix.join("."));
-    if (type !== undefined) return type;
-    throw await this.#unknown(name);
+    return this.#inGroup(word, suffix.join("."));
   }
 
   #inGroup(word: string, group: string): Promise<ResourceType | undefined> {
@@ -154,14 +159,19 @@ export class ResourceTypes {
   }
 
   async #unknown(name: string): Promise<CliError> {
+    const near = await this.nearest(name);
+    const hint = near === undefined ? "" : `; did you mean "${near}"?`;
+    return new CliError(`the server doesn't have a resource type "${name}"${hint}`);
+  }
+
+  /** The word for a type that a mistyped one most likely meant, among the types looked at so far. */
+  async nearest(name: string): Promise<string | undefined> {
     const names = new Set<string>();
     for (const [, types] of this.#served) {
       for (const type of await types)
         for (const word of [type.singular, type.plural, ...type.shortNames]) names.add(word);
     }
-    const near = nearest(name, names);
-    const hint = near === undefined ? "" : `; did you mean "${near}"?`;
-    return new CliError(`the server doesn't have a resource type "${name}"${hint}`);
+    return nearest(name, names);
   }
 }
 

@@ -43,11 +43,17 @@ function pairsOf(words: readonly string[]): (readonly [string, string])[] {
       return [type, name];
     });
   }
-  if (others.length === 0) throw new CliError(`name the object, as "${first} NAME" or "${first}/NAME"`);
+  if (others.length === 0) throw loneWord(first);
   return others.map((name) => {
     if (name.includes("/")) throw new CliError("write either TYPE NAME or TYPE/NAME, not both");
     return [first, name];
   });
+}
+
+function loneWord(word: string): CliError {
+  return new CliError(
+    `"${word}" alone names no object: write TYPE NAME or TYPE/NAME, such as cloneset/sample`,
+  );
 }
 
 /** Reads the object; when it is missing, says where one of that name is. */

@@ -2,9 +2,10 @@ import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { controllerNamespace } from "../controller_namespace.ts";
 import { type AnyObject, conditionOf, textAt } from "../fields.ts";
+import { targetOrWorkload } from "../named_workload.ts";
 import { answerFlag, answerFormat, printObject } from "../object_output.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
-import { oneTarget, readTarget } from "../target.ts";
+import { readTarget } from "../target.ts";
 import { age, textTable } from "../text_table.ts";
 
 /** What workloads own, at any depth; kinds that the server lacks are left out. */
@@ -32,7 +33,7 @@ Exit codes:
   flags: answerFlag,
   async run(call) {
     const format = answerFormat(call);
-    const target = await oneTarget(call);
+    const target = await targetOrWorkload(call);
     const access = await call.cluster();
     const root = await readTarget(access, target);
     const children = childrenByOwner(

@@ -1,9 +1,10 @@
 import { textFlag } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
 import { outputFlag } from "../global_flags.ts";
+import { targetOrWorkload } from "../named_workload.ts";
 import { objectName } from "../resource_types.ts";
 import { outputFormat, renderObject, withoutManagedFields } from "../result.ts";
-import { oneTarget, readTarget } from "../target.ts";
+import { readTarget } from "../target.ts";
 import { textTable } from "../text_table.ts";
 import { type Revision, revisionNumbered, revisionsOf } from "./revisions.ts";
 import { workloadOf } from "./workloads.ts";
@@ -18,7 +19,7 @@ export const rolloutHistory: Command = {
     ...outputFlag,
   },
   async run(call) {
-    const target = await oneTarget(call);
+    const target = await targetOrWorkload(call);
     const workload = workloadOf(target.type, "rollout history");
     const access = await call.cluster();
     const revisions = await revisionsOf(access, workload, await readTarget(access, target));

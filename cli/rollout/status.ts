@@ -5,9 +5,10 @@ import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, conditionOf, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
+import { targetOrWorkload } from "../named_workload.ts";
 import { type AnswerFormat, answerFlag, answerFormat, printObject } from "../object_output.ts";
 import { inNamespace, objectName, objectResource } from "../resource_types.ts";
-import { oneTarget, readTarget, type Target } from "../target.ts";
+import { readTarget, type Target } from "../target.ts";
 import type { Progress } from "./progress.ts";
 import { runningRevision } from "./revisions.ts";
 import {
@@ -53,7 +54,7 @@ Exit codes:
 
 async function runStatus(call: Call): Promise<number> {
   const format = answerFormat(call);
-  const target = await oneTarget(call);
+  const target = await targetOrWorkload(call);
   const workload = workloadOf(target.type, "rollout status");
   const access = await call.cluster();
   const revision = call.flags.integer("revision", 0) ?? 0;

@@ -7,6 +7,7 @@ import { CliError } from "../errors.ts";
 import { featureGates } from "../feature_gates.ts";
 import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
+import { isTypeName, targetOrWorkload } from "../named_workload.ts";
 import { type AnswerFormat, answerFormat, printObject } from "../object_output.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { nearest } from "../suggest.ts";
@@ -22,8 +23,9 @@ import { plannerOf } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
   const format = answerFormat(call);
-  if (isAboutMany(call)) return (await import("./overview.ts")).runOverview(call, gatesOf(call), format);
-  const target = await oneTarget(call);
+  if (await isAboutMany(call))
+    return (await import("./overview.ts")).runOverview(call, gatesOf(call), format);
+  const target = await targetOrWorkload(call);
   refuseSelection(call);
   explainedType(target.type);
   const access = await call.cluster();
@@ -35,9 +37,14 @@ export async function runWhy(call: Call): Promise<number> {
   return exitCodes[stateOf(explanation)];
 }
 
-/** No object is named, or one word that is a type. */
-const isAboutMany = ({ words: [word, ...names] }: Call): boolean =>
-  names.length === 0 && word?.includes("/") !== true;
+/** No object is named, or one word that is a type, or several types with commas. */
+async function isAboutMany(call: Call): Promise<boolean> {
+  const [word, ...names] = call.words;
+  if (word === undefined || call.flags.on("all-namespaces") || call.flags.given("selector"))
+    return names.length === 0 && word?.includes("/") !== true;
+  if (names.length > 0 || word.includes("/")) return false;
+  return word === "all" || word.includes(",") || isTypeName(await call.cluster(), word);
+}
 
 /** Flags that choose among many objects say nothing of one that is named. */
 function refuseSelection({ flags, words }: Call): void {

@@ -256,7 +256,10 @@ t.test("without a name it is a table of what does not get on", async (t) => {
       code: 1,
       stderr: /chooses among objects, but clone\/sample is named/,
     });
-  t.match(await run("why nonsense", { client }), { code: 1, stderr: /resource type "nonsense"/ });
+  t.match(await run("why nonsense", { client }), {
+    code: 1,
+    stderr: /"nonsense" is neither a resource type nor a workload/,
+  });
   t.match(await run("why cm", { client }), { code: 1, stderr: /why is not supported on configmaps/ });
 });
 
