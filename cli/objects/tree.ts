@@ -22,7 +22,7 @@ const ownedKinds: readonly (readonly [string, readonly string[]])[] = [
 export const tree: Command = {
   name: "tree",
   summary: "Show what an object owns, and what that owns in turn.",
-  usage: "TYPE/NAME",
+  usage: "TYPE/NAME|NAME",
   details: `Under a SidecarSet stand the pods that carry its sidecars, too, under a WorkloadSpread those that it placed, under a
 PodUnavailableBudget those that it protects, and under a ResourceDistribution its copies in all namespaces. With -o the
 tree is printed as one object.

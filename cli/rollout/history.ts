@@ -12,7 +12,7 @@ import { workloadOf } from "./workloads.ts";
 export const rolloutHistory: Command = {
   name: "rollout history",
   summary: "List former revisions, or show what one held.",
-  usage: "TYPE/NAME [--revision N]",
+  usage: "TYPE/NAME|NAME [--revision N]",
   examples: ["refit rollout history clone/sample", "refit rollout history clone/sample --revision 3"],
   flags: {
     revision: textFlag("N", "Show the pod template, or the sidecars, of this revision."),

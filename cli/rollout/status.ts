@@ -29,7 +29,7 @@ const betweenLinesMs = 2000;
 export const rolloutStatus: Command = {
   name: "rollout status",
   summary: "Follow a rollout until it is done, and say why it waits.",
-  usage: "TYPE/NAME [-w=false] [--detail] [--revision N] [--timeout TIME] [--give-up=false]",
+  usage: "TYPE/NAME|NAME [-w=false] [--detail] [--revision N] [--timeout TIME] [--give-up=false]",
   details: `While a rollout stands still, the first reason that "refit why" names is printed on standard error.
 With -o one object is printed in the end, and nothing before it.
 Exit codes:

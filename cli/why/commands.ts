@@ -9,7 +9,7 @@ const planFlags: FlagTable = {
 export const why: Command = {
   name: "why",
   summary: "Say why a rollout does not go on, and what would end each reason.",
-  usage: "[TYPE/NAME | TYPE]",
+  usage: "[TYPE/NAME | NAME | TYPE]",
   details: `Runs the controller's own plan on what the cluster holds now; nothing is changed.
 Without a name: a line for each object that does not get on, of a type or of all, with its first reason and the next command.
 For kinds without a rollout it answers their own question: which nodes lack an image, which containers are not
