@@ -19,6 +19,17 @@ export const globalFlags: FlagTable = {
   help: switchFlag("Print help.", { short: "h" }),
 };
 
+/** They give way where a command has a letter of its own: `-v` of the controller is how much it logs. */
+export function globalFlagsBeside(own: FlagTable): FlagTable {
+  const taken = new Set(Object.values(own).map(({ short }) => short));
+  return Object.fromEntries(
+    Object.entries(globalFlags).map(([name, { short, ...flag }]) => [
+      name,
+      short === undefined || taken.has(short) ? flag : { ...flag, short },
+    ]),
+  );
+}
+
 export const outputFlag: FlagTable = {
   output: textFlag("json|yaml|name", "Print the object in this form.", { short: "o" }),
 };

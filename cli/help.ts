@@ -1,6 +1,6 @@
 import type { Flag, FlagTable } from "./arguments.ts";
 import type { Command } from "./command.ts";
-import { globalFlags } from "./global_flags.ts";
+import { globalFlags, globalFlagsBeside } from "./global_flags.ts";
 
 /** All commands under their first words, as `refit --help` prints them. */
 export function overview(groups: readonly CommandGroup[]): string {
@@ -48,7 +48,7 @@ export async function commandHelp(command: Command): Promise<string> {
   const flags = await flagsOf(command);
   if (Object.keys(flags).length > 0) lines.push("", "Flags:", ...flagLines(flags));
   if (command.appendix !== undefined) lines.push("", (await command.appendix()).trimEnd());
-  if (command.raw !== true) lines.push("", "Flags of every command:", ...flagLines(globalFlags));
+  if (command.raw !== true) lines.push("", "Flags of every command:", ...flagLines(globalFlagsBeside(flags)));
   return `${lines.join("\n")}\n`;
 }
 

@@ -46,6 +46,9 @@ export interface ProcessIo {
   settled(): void;
 }
 
+/** Of a process that SIGPIPE ends. */
+const brokenPipeCode = 141;
+
 /** Ctrl-C and SIGTERM abort `io.signal` once; the second one ends the process at once. */
 export function processIo(): ProcessIo {
   const stopping = new AbortController();
@@ -57,9 +60,9 @@ export function processIo(): ProcessIo {
   process.on("SIGTERM", stop);
   // Waiting on a timer alone must not end the process.
   const alive = setInterval(() => undefined, 2 ** 30);
-  // A reader that goes away (`refit get pods | head -1`) is no failure of ours.
+  // A reader that goes away (`refit get pods | head -1`) ends us without a word, but what was begun may be half done.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
+    if (error.code === "EPIPE") process.exit(brokenPipeCode);
     throw error;
   });
   const io: Io = {

@@ -5,7 +5,7 @@ import { findCommand, splitCommand, wordsOf } from "./command_words.ts";
 import { commandGroups } from "./commands.ts";
 import { connectFlags } from "./connect_flags.ts";
 import { CliError, describeError } from "./errors.ts";
-import { globalFlags } from "./global_flags.ts";
+import { globalFlags, globalFlagsBeside } from "./global_flags.ts";
 import { commandHelp, flagsOf, groupHelp, overview } from "./help.ts";
 import { processHost, processIo } from "./host.ts";
 import { type Io, paintFor } from "./io.ts";
@@ -59,7 +59,8 @@ async function runCommand(command: Command, argv: readonly string[], io: Io, hos
     const unparsed = { ...parseArguments([], globalFlags, ""), words: argv };
     return runAndDisconnect(command, callOf(commandLine, unparsed, io, host));
   }
-  const table: FlagTable = { ...(await flagsOf(command)), ...globalFlags };
+  const own = await flagsOf(command);
+  const table: FlagTable = { ...own, ...globalFlagsBeside(own) };
   const parsed = parseArguments(argv, table, `refit ${command.name}`);
   if (parsed.flags.on("help")) {
     io.stdout.write(await commandHelp(command));

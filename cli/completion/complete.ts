@@ -3,7 +3,7 @@ import { type Flag, Flags, type FlagTable, parseArguments } from "../arguments.t
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { findCommand, splitCommand, wordsOf } from "../command_words.ts";
 import { CliError } from "../errors.ts";
-import { globalFlags } from "../global_flags.ts";
+import { globalFlags, globalFlagsBeside } from "../global_flags.ts";
 import { flagsOf } from "../help.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
 
@@ -86,7 +86,8 @@ async function argumentsOf(
   typed: string,
 ): Promise<Completion> {
   if (before.includes("--")) return command.runsCommand === true ? fileNames : nothing;
-  const table: FlagTable = { ...(await flagsOf(command)), ...globalFlags };
+  const own = await flagsOf(command);
+  const table: FlagTable = { ...own, ...globalFlagsBeside(own) };
   const awaited = awaitedFlag(before, table);
   if (awaited !== undefined) return valuesOf(call, awaited, before.slice(0, -1));
   const [, name, sign] = /^--([\w-]{1,100})(=)?/.exec(typed) ?? [];

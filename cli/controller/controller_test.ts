@@ -3,14 +3,15 @@ import { featureGateNames, parseFeatureGates } from "../../controller/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { golden } from "../../testkit/cli/golden.ts";
 import { parseArguments } from "../arguments.ts";
-import { globalFlags } from "../global_flags.ts";
+import { globalFlagsBeside } from "../global_flags.ts";
 import { controllerFlags } from "./controller_flags.ts";
 import { processSettings } from "./settings.ts";
 import { textLog } from "./text_log.ts";
 
 function settings(argv: readonly string[], env: Record<string, string> = {}) {
   return processSettings(
-    parseArguments(argv, { ...controllerFlags, ...globalFlags }, "refit controller").flags,
+    parseArguments(argv, { ...controllerFlags, ...globalFlagsBeside(controllerFlags) }, "refit controller")
+      .flags,
     env,
   );
 }

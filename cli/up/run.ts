@@ -34,7 +34,7 @@ import { Verbosity } from "../controller/verbosity.ts";
 import { CliError } from "../errors.ts";
 import { textAt } from "../fields.ts";
 import { freePort } from "../free_port.ts";
-import { globalFlags } from "../global_flags.ts";
+import { globalFlagsBeside } from "../global_flags.ts";
 import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
 import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
 import { demoName, printKept, runDemo } from "./demo.ts";
@@ -248,7 +248,7 @@ function controllerSettings(
     WEBHOOK_CERT_DIR: join(folder, "certificates"),
   };
   return processSettings(
-    parseArguments(flags, { ...controllerFlags, ...globalFlags }, "refit up").flags,
+    parseArguments(flags, { ...controllerFlags, ...globalFlagsBeside(controllerFlags) }, "refit up").flags,
     env,
   );
 }
