@@ -168,8 +168,12 @@ t.test("tree is an object for scripts", async (t) => {
   const { stdout } = await run("tree clone/pick -o json", { client: withPods().client });
   const answer = JSON.parse(stdout);
   const object = { group: "apps.kruise.io", kind: "CloneSet", namespace: "default", name: "pick" };
-  t.match(answer, { object, creationTimestamp: "2025-12-31T23:55:00Z" });
-  t.equal("ready" in answer, false);
+  t.match(answer, {
+    object,
+    ready: "3/5",
+    images: ["nginx:1.20"],
+    creationTimestamp: "2025-12-31T23:55:00Z",
+  });
   t.match(answer.children, [
     { object: { group: "", kind: "Pod", name: "pick-a" }, ready: "True", children: [] },
     { object: { name: "pick-b" } },

@@ -1,12 +1,13 @@
 import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { controllerNamespace } from "../controller_namespace.ts";
-import { type AnyObject, conditionOf, textAt } from "../fields.ts";
+import { type AnyObject, textAt } from "../fields.ts";
 import { targetOrWorkload } from "../named_workload.ts";
 import { answerFlag, answerFormat, printObject } from "../object_output.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
 import { readTarget } from "../target.ts";
 import { age, textTable } from "../text_table.ts";
+import { treeFacts } from "./tree_facts.ts";
 
 /** What workloads own, at any depth; kinds that the server lacks are left out. */
 const ownedKinds: readonly (readonly [string, readonly string[]])[] = [
@@ -48,7 +49,7 @@ Exit codes:
     }
     const rows: string[][] = [];
     addRows(call, rows, children, root, { first: "", others: "" });
-    const header = ["NAMESPACE", "NAME", "READY", "REASON", "AGE"];
+    const header = ["NAMESPACE", "NAME", "READY", "REASON", "AGE", "REVISION", "NODE", "IMAGES"];
     for (const line of textTable(header, rows)) call.print(line);
     return 0;
   },
@@ -130,7 +131,7 @@ const labelOf = (object: AnyObject): string => `${object.kind ?? ""}/${object.me
 function treeAnswer(children: Children, object: AnyObject): object {
   const { apiVersion = "", kind, metadata } = object;
   const { namespace, name, creationTimestamp } = metadata;
-  const { ready, reason } = readiness(object);
+  const { ready, reason, revision, node, images } = treeFacts(object);
   const below = children.get(parentKey(metadata)) ?? [];
   return {
     object: {
@@ -139,8 +140,10 @@ function treeAnswer(children: Children, object: AnyObject): object {
       ...(namespace === undefined ? {} : { namespace }),
       name,
     },
-    ...(ready === "-" ? {} : { ready }),
-    ...(reason === "" ? {} : { reason }),
+    ...Object.fromEntries(
+      Object.entries({ ready, reason, revision, node }).filter(([, text]) => text !== ""),
+    ),
+    ...(images.length === 0 ? {} : { images }),
     ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     children: below.map((child) => treeAnswer(children, child)),
   };
@@ -159,12 +162,22 @@ function addRows(
   object: AnyObject,
   strokes: Strokes,
 ): void {
-  const { ready, reason } = readiness(object);
+  const { ready, reason, revision, node, images } = treeFacts(object);
   const created = Date.parse(object.metadata.creationTimestamp ?? "");
   const ageText = Number.isNaN(created) ? "" : age(call.host.clock.now() - created);
-  const colour = ready === "True" ? "green" : ready === "False" ? "yellow" : "dim";
+  const colour = ready === "" ? "dim" : isReady(ready) ? "green" : "yellow";
   const label = call.paint("dim", strokes.first) + labelOf(object);
-  rows.push([object.metadata.namespace ?? "", label, call.paint(colour, ready), reason, ageText]);
+  const state = call.paint(colour, ready || "-");
+  rows.push([
+    object.metadata.namespace ?? "",
+    label,
+    state,
+    reason,
+    ageText,
+    revision,
+    node,
+    images.join(","),
+  ]);
   const below = children.get(parentKey(object.metadata)) ?? [];
   for (const [index, child] of below.entries()) {
     const isLast = index === below.length - 1;
@@ -175,8 +188,8 @@ function addRows(
   }
 }
 
-/** The Ready condition; `-` for what has none. */
-function readiness(object: AnyObject): { ready: string; reason: string } {
-  const condition = conditionOf(object, "Ready");
-  return { ready: textAt(condition, "status") || "-", reason: textAt(condition, "reason") ?? "" };
+/** `True`, or `3/3`. */
+function isReady(ready: string): boolean {
+  const [have, wanted] = ready.split("/");
+  return wanted === undefined ? have === "True" : Number(have) >= Number(wanted);
 }

@@ -6,12 +6,12 @@ import { objectName } from "../resource_types.ts";
 import { outputFormat, renderObject, withoutManagedFields } from "../result.ts";
 import { readTarget } from "../target.ts";
 import { textTable } from "../text_table.ts";
-import { type Revision, revisionNumbered, revisionsOf } from "./revisions.ts";
+import { revisionNumbered, revisionsOf } from "./revisions.ts";
 import { workloadOf } from "./workloads.ts";
 
 export const rolloutHistory: Command = {
   name: "rollout history",
-  summary: "List former revisions, or show what one held.",
+  summary: "List former revisions with their images, or show what one held.",
   usage: "TYPE/NAME|NAME [--revision N]",
   examples: ["refit rollout history clone/sample", "refit rollout history clone/sample --revision 3"],
   flags: {
@@ -39,16 +39,20 @@ export const rolloutHistory: Command = {
       call.print("No rollout history found.");
       return 0;
     }
-    // kubectl puts two spaces here, not three.
-    for (const line of textTable(["REVISION", "CHANGE-CAUSE"], revisions.map(rowOf))) {
+    const { images } = await workload.revised();
+    const rows = revisions.map(({ number, changeCause = "<none>", spec }) => [
+      String(number),
+      changeCause,
+      images(spec).join(",") || "<none>",
+    ]);
+    // kubectl puts two spaces after the number, not three.
+    for (const line of textTable(["REVISION", "CHANGE-CAUSE", "IMAGES"], rows)) {
       call.print(line.replace(/^(\S+ *?) {3}(?=\S)/, "$1  "));
     }
     call.print();
     return 0;
   },
 };
-
-const rowOf = ({ number, changeCause = "<none>" }: Revision): string[] => [String(number), changeCause];
 
 function printAs(call: Call, objects: Parameters<typeof withoutManagedFields>[0][]): boolean {
   const format = outputFormat(call);

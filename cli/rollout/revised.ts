@@ -1,6 +1,15 @@
 /** What of an object's `spec` its revisions hold, and how that reads. */
 import type { LabelSelector } from "../../kube/core/index.ts";
-import { type AnyObject, at, type Fields, fieldsAt, isFields, selectorAt } from "../fields.ts";
+import {
+  type AnyObject,
+  at,
+  type Fields,
+  fieldsAt,
+  isFields,
+  listAt,
+  selectorAt,
+  textAt,
+} from "../fields.ts";
 import { podTemplateText } from "./template_text.ts";
 
 export interface Revised {
@@ -11,6 +20,8 @@ export interface Revised {
   /** The same members of the object, in the same form. */
   now(object: AnyObject): Fields;
   text(spec: Fields): string;
+  /** Of its containers, in their order. */
+  images(spec: Fields): string[];
   /** Labels of the object's revisions. */
   selector(object: AnyObject): LabelSelector;
   /** Whether a pod has what the newest revision says. */
@@ -25,9 +36,15 @@ export const revisedTemplate: Revised = {
   },
   now: (object) => ({ template: at(object, "spec", "template") }),
   text: (spec) => podTemplateText(fieldsAt(spec, "template")),
+  images: (spec) => imagesOf(at(spec, "template", "spec")),
   selector: (object) => selectorAt(object, "spec", "selector"),
   isUpdated: hasNewestRevision,
 };
+
+/** `podSpec`: whatever has `containers`. */
+export function imagesOf(podSpec: unknown): string[] {
+  return listAt(podSpec, "containers").flatMap((container) => textAt(container, "image") ?? []);
+}
 
 /** The marker belongs to the patch form in which revisions are stored. */
 export function withoutMarker({ $patch: _, ...fields }: Fields): Fields {

@@ -11,7 +11,7 @@ import {
 } from "../../crds/index.ts";
 import { isJsonObject } from "../../kube/core/index.ts";
 import { type AnyObject, fieldsAt, isFields } from "../fields.ts";
-import { type Revised, withoutMarker } from "./revised.ts";
+import { imagesOf, type Revised, withoutMarker } from "./revised.ts";
 import { sidecarsText } from "./template_text.ts";
 
 /** The five members that new pods get; bytes as the controller writes them, so that defaults never look like changes. */
@@ -24,6 +24,7 @@ export const revisedSidecars: Revised = {
     return withoutMarker(fieldsAt(JSON.parse(revisedPart.data(read.object.spec)), "spec"));
   },
   text: sidecarsText,
+  images: imagesOf,
   // They are in the manager's namespace, under labels of the set.
   selector: ({ metadata }) => ({ matchLabels: { [revisionSidecarSetLabel]: metadata.name ?? "" } }),
   isUpdated: hasNewestSidecars,

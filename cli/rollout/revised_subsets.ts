@@ -1,8 +1,8 @@
 /** What revisions of a UnitedDeployment hold: the workload's template. Loaded when needed: it brings the schemas of all kinds. */
 import { unitedRevisionLabel } from "../../controller/index.ts";
 import { revisedSubsetTemplate, subsetTemplatesOf, unitedDeployment } from "../../crds/index.ts";
-import { fieldsAt } from "../fields.ts";
-import { type Revised, revisedTemplate } from "./revised.ts";
+import { at, fieldsAt } from "../fields.ts";
+import { imagesOf, type Revised, revisedTemplate } from "./revised.ts";
 import { podTemplateText } from "./template_text.ts";
 import { updatedRevisionOf } from "./united_deployment.ts";
 
@@ -18,6 +18,8 @@ export const revisedSubsets: Revised = {
     subsetTemplatesOf(spec)
       .map(({ name, template }) => `${name}:\n${podTemplateText(fieldsAt(template, "spec", "template"))}`)
       .join(""),
+  images: (spec) =>
+    subsetTemplatesOf(spec).flatMap(({ template }) => imagesOf(at(template, "spec", "template", "spec"))),
   // Those of some kinds of workload carry no labels but the hash.
   selector: () => ({}),
   isUpdated: ({ metadata }, object) =>

@@ -9,6 +9,7 @@ import { targetOrWorkload } from "../named_workload.ts";
 import { type AnswerFormat, answerFlag, answerFormat, printObject } from "../object_output.ts";
 import { inNamespace, objectName, objectResource } from "../resource_types.ts";
 import { readTarget, type Target } from "../target.ts";
+import type { FirstCause } from "../why/explain.ts";
 import type { Progress } from "./progress.ts";
 import { runningRevision } from "./revisions.ts";
 import {
@@ -22,6 +23,9 @@ import { progressOf, type Workload, workloadOf } from "./workloads.ts";
 /** A rollout that stands still for this long is explained, then again after twice the time, and so on. */
 const stillMs = 5000;
 const longestStillMs = 60_000;
+
+/** The last line waits no longer for its reason. */
+const longestTellingMs = 5_000;
 
 /** Without a terminal, where every line is kept: the newest state, this often at most. */
 const betweenLinesMs = 2000;
@@ -98,8 +102,10 @@ async function followStatus(
   { timeoutMs, stop }: { timeoutMs: number; stop: AbortController },
 ): Promise<number> {
   const signal = AbortSignal.any([call.io.signal, stop.signal]);
-  const timedOut = new RolloutEnd("TimedOut", "timed out waiting for the condition");
-  const timer = timeoutMs > 0 ? call.host.clock.after(timeoutMs, () => stop.abort(timedOut)) : undefined;
+  const timer =
+    timeoutMs > 0
+      ? call.host.clock.after(timeoutMs, async () => stop.abort(await reporter.timedOut()))
+      : undefined;
   try {
     for await (const object of follow(access, target, call.host.clock, signal)) {
       if (object === undefined)
@@ -239,10 +245,29 @@ class StatusReporter {
     this.#still = still;
   }
 
-  async #explain(): Promise<void> {
+  /** With the reason, where it can be told soon enough. */
+  async timedOut(): Promise<RolloutEnd> {
+    this.#stopExplaining();
+    const told = this.#firstCause().then(
+      ({ text }) => text,
+      () => "",
+    );
+    const late = Promise.withResolvers<string>();
+    const timer = this.#call.host.clock.after(longestTellingMs, () => late.resolve(""));
+    const reason = await Promise.race([told, late.promise]);
+    timer.cancel();
+    const waits = reason === "" ? "" : `; it waits: ${reason}`;
+    return new RolloutEnd("TimedOut", `timed out waiting for the condition${waits}`);
+  }
+
+  async #firstCause(): Promise<FirstCause> {
     // Loaded when needed: it brings the whole controller.
     const { explainRollout } = await import("../why/explain.ts");
-    const explained = await explainRollout(this.#access, this.#target, this.#call.host);
+    return await explainRollout(this.#access, this.#target, this.#call.host);
+  }
+
+  async #explain(): Promise<void> {
+    const explained = await this.#firstCause();
     const { reason, text, key } = explained;
     if (reason === undefined) return;
     if (key !== this.#explained) this.#call.warn(`  ${this.#call.paint("yellow", "waits:")} ${text}`);

@@ -776,7 +776,7 @@ t.test(
       stderr:
         /waits: ErrImageNeverPull: 1 pod: .*\nerror: the rollout cannot go on by itself \(ErrImageNeverPull\)/,
     });
-    t.match(followed, { code: 1, stderr: /waits: Paused: [\s\S]*error: timed out/ });
+    t.match(followed, { code: 1, stderr: /waits: Paused: [\s\S]*error: timed out.*; it waits: Paused: / });
     t.match((await refit("rollout status --help")).stdout, / 3 +it cannot go on by itself/);
   },
 );
@@ -796,7 +796,7 @@ t.test("rollouts of a UnitedDeployment", { timeout: 60_000 }, async (t) => {
     stdout: /Updated ready pods: \[united-a-/,
   });
   t.match(await refit("rollout history ud/united"), {
-    stdout: /REVISION +CHANGE-CAUSE\n1 +<none>\n2 +<none>\n/,
+    stdout: /REVISION +CHANGE-CAUSE +IMAGES\n1 +<none> +web:1\n2 +<none> +web:2\n/,
   });
   t.match(await refit("rollout history ud/united --revision 1"), {
     stdout: /cloneSetTemplate:\nPod Template:[\s\S]*web:1/,

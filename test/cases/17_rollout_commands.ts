@@ -67,12 +67,18 @@ function failing(world: World, verb: string, ...more: string[]): Promise<string>
   return world.refitError("rollout", verb, "cloneset/sample", ...more);
 }
 
-/** Rows of the history with single spaces. */
+/** Numbers and causes of the history; each revision has its image. */
 async function history(world: World): Promise<string[]> {
   const [title, header, ...rows] = await command(world, "history");
   assert.equal(title?.trim(), sampleName);
-  assert.match(header ?? "", /^REVISION {2}CHANGE-CAUSE$/);
-  return rows.map((row) => row.trim().replace(/ +/g, " ")).filter((row) => row !== "");
+  assert.match(header ?? "", /^REVISION {2}CHANGE-CAUSE +IMAGES$/);
+  return rows
+    .filter((row) => row !== "")
+    .map((row) => {
+      const [number, cause, image] = row.trim().split(/ {2,}/);
+      assert.match(image ?? "", /^nginx:1\.\d+$/);
+      return `${number} ${cause}`;
+    });
 }
 
 async function numbersOfHistory(world: World): Promise<(string | undefined)[]> {
