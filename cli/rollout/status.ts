@@ -7,9 +7,11 @@ import { type AnyObject, conditionOf, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
 import { targetOrWorkload } from "../named_workload.ts";
 import { type AnswerFormat, answerFlag, answerFormat, printObject } from "../object_output.ts";
+import { redrawingTerminal } from "../redrawn_lines.ts";
 import { inNamespace, objectName, objectResource } from "../resource_types.ts";
 import { readTarget, type Target } from "../target.ts";
 import type { FirstCause } from "../why/explain.ts";
+import { LiveStatus } from "./live_status.ts";
 import type { Progress } from "./progress.ts";
 import { runningRevision } from "./revisions.ts";
 import {
@@ -34,7 +36,8 @@ export const rolloutStatus: Command = {
   name: "rollout status",
   summary: "Follow a rollout until it is done, and say why it waits.",
   usage: "TYPE/NAME|NAME [-w=false] [--detail] [--revision N] [--timeout TIME] [--give-up=false]",
-  details: `While a rollout stands still, the first reason that "refit why" names is printed on standard error.
+  details: `While a rollout stands still, the first reason that "refit why" names is printed on standard error. A terminal shows a
+bar instead, with the pods by state, the reason, and how long the rest takes at the pace so far.
 With -o one object is printed in the end, and nothing before it.
 Exit codes:
   ${exitCodes.done}    the rollout is done (with -w=false: its state was printed)
@@ -141,6 +144,8 @@ class StatusReporter {
   /** What the pause holds back. */
   #newest: State | undefined;
   readonly #giveUp: (why: CliError) => void;
+  /** On a terminal, in the place of lines. */
+  readonly #live: LiveStatus | undefined;
   #seen: SeenRollout = {};
 
   /** `giveUp` is called once the rollout cannot go on by itself. */
@@ -158,6 +163,7 @@ class StatusReporter {
     this.#target = target;
     this.#workload = workload;
     this.#wantedRevision = wantedRevision;
+    this.#live = liveStatusOf(call, target);
   }
 
   /** The newest state, for who prints it in the end. */
@@ -168,9 +174,12 @@ class StatusReporter {
   /** Nothing is printed or explained any more, but the state that was held back last. */
   stop(): void {
     this.#stopExplaining();
+    this.#live?.end();
     this.#pause?.cancel();
     this.#pause = undefined;
     if (this.#newest !== undefined) this.#printMessage(this.#newest.progress);
+    else if (this.#live !== undefined && this.#seen.progress !== undefined)
+      this.#call.print(this.#seen.progress.message);
     this.#newest = undefined;
   }
 
@@ -185,9 +194,11 @@ class StatusReporter {
     const progress = await progressOf(this.#workload, this.#access, object);
     this.#seen = { progress, ...(await this.#detailOf(object)) };
     if (progress.state === "failed") throw new RolloutEnd("Failed", progress.message);
+    this.#live?.show(object, progress.message);
     if (progress.message !== this.#last) {
       this.#last = progress.message;
-      if (this.#pause !== undefined && progress.state === "waiting") this.#newest = { progress, object };
+      if (this.#live !== undefined) this.#live.waits("");
+      else if (this.#pause !== undefined && progress.state === "waiting") this.#newest = { progress, object };
       else await this.#print({ progress, object });
       this.#explainLater(progress.state === "waiting");
     }
@@ -270,7 +281,8 @@ class StatusReporter {
     const explained = await this.#firstCause();
     const { reason, text, key } = explained;
     if (reason === undefined) return;
-    if (key !== this.#explained) this.#call.warn(`  ${this.#call.paint("yellow", "waits:")} ${text}`);
+    if (this.#live !== undefined) this.#live.waits(text);
+    else if (key !== this.#explained) this.#call.warn(`  ${this.#call.paint("yellow", "waits:")} ${text}`);
     this.#explained = key;
     if (!explained.isStuck || !this.#call.flags.on("give-up")) return;
     this.#stopExplaining();
@@ -295,6 +307,15 @@ class StatusReporter {
     this.#call.print(`Updated ready pods: [${ready.join(" ")}]`);
     this.#call.print(`Updated not ready pods: [${unready.join(" ")}]`);
   }
+}
+
+/** Undefined where lines are asked for, or all that a terminal does is to keep them. */
+function liveStatusOf({ io, paint, host, flags }: Call, { type, ref }: Target): LiveStatus | undefined {
+  const terminal = redrawingTerminal(io);
+  const wantsLines = !flags.on("watch") || flags.on("detail") || flags.given("output");
+  if (terminal === undefined || wantsLines) return undefined;
+  const title = objectName(type, ref.name);
+  return new LiveStatus({ terminal, columns: io.columns, paint, clock: host.clock, title });
 }
 
 async function updatedPods(

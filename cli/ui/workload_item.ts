@@ -1,17 +1,9 @@
 /** A workload of any kind as the page lists it, by its status alone. */
 import { scaledValue } from "../../kube/core/index.ts";
-import {
-  type AnyObject,
-  at,
-  conditionOf,
-  countAt,
-  intOrStringAt,
-  listAt,
-  numberAt,
-  textAt,
-} from "../fields.ts";
+import { type AnyObject, at, conditionOf, intOrStringAt, listAt, textAt } from "../fields.ts";
 import { inNamespace, type ResourceType } from "../resource_types.ts";
 import type { Partition } from "../rollout/partition.ts";
+import { type PodCounts, podCounts } from "../rollout/pod_counts.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import type { WorkloadItem } from "./shared/items.ts";
@@ -20,7 +12,7 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
   const { name = "", namespace = "" } = object.metadata;
   const workload = workloadNamed(type);
   const progress = workload?.progress(object);
-  const counts = countsOf(object);
+  const counts = podCounts(object);
   const allowed = allowedOf(type, object, counts.desired);
   const paused = workload?.pausedPath?.(object.apiVersion);
   const isDone = progress === undefined ? hasEnded(object) : progress.state === "done";
@@ -53,29 +45,8 @@ export function isControlled(object: AnyObject): boolean {
   return listAt(object, "metadata", "ownerReferences").some((owner) => at(owner, "controller") === true);
 }
 
-type Counts = Pick<WorkloadItem, "desired" | "updated" | "available">;
-
-function isAvailable({ desired, available }: Counts, hasRollouts: boolean): boolean {
+function isAvailable({ desired, available }: PodCounts, hasRollouts: boolean): boolean {
   return !hasRollouts || available >= desired;
-}
-
-/** Kinds count under different names; a job counts pods that succeeded. */
-function countsOf({ spec, status }: AnyObject & { spec?: unknown; status?: unknown }): Counts {
-  const first = (...names: readonly string[]): number =>
-    names.map((name) => numberAt(status, name)).find((count) => count !== undefined) ?? 0;
-  const desired =
-    numberAt(spec, "replicas") ??
-    numberAt(spec, "completions") ??
-    first("desiredNumberScheduled", "matchedPods", "desired");
-  const succeeded = numberAt(status, "succeeded");
-  return {
-    desired,
-    updated: succeeded ?? first("updatedReplicas", "updatedNumberScheduled", "updatedPods"),
-    available:
-      succeeded === undefined
-        ? first("availableReplicas", "numberAvailable", "readyReplicas", "numberReady", "readyPods", "active")
-        : succeeded + countAt(status, "active"),
-  };
 }
 
 function hasEnded(object: AnyObject): boolean {

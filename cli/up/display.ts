@@ -1,8 +1,8 @@
 /** Progress of a rollout: a bar and a table that is redrawn on a terminal, lines elsewhere. */
-import progress, { type MultiBar, type SingleBar } from "cli-progress";
 import type { Clock } from "../../kube/index.ts";
 import type { Io, Paint, Style } from "../io.ts";
 import { progressLine } from "../progress_line.ts";
+import { RedrawnLines, redrawingTerminal } from "../redrawn_lines.ts";
 import { clip } from "../text_table.ts";
 import type { PodState, PodView } from "./pod_view.ts";
 
@@ -20,11 +20,10 @@ export interface DisplayOptions {
 }
 
 export function createDisplay(io: Io, paint: Paint, options: DisplayOptions): Display {
-  const { terminal } = io;
-  const canRedraw = io.isTTY && io.env["TERM"] !== "dumb";
-  return canRedraw && terminal !== undefined
-    ? new LiveDisplay(io, terminal, paint, options)
-    : new LineDisplay(io, options);
+  const terminal = redrawingTerminal(io);
+  return terminal === undefined
+    ? new LineDisplay(io, options)
+    : new LiveDisplay(io, terminal, paint, options);
 }
 
 const stateStyles: Readonly<Record<PodState, Style>> = {
@@ -40,43 +39,31 @@ const stateStyles: Readonly<Record<PodState, Style>> = {
 const otherRows = 5;
 
 class LiveDisplay implements Display {
-  readonly #bars: MultiBar;
-  readonly #bar: SingleBar;
-  readonly #rows: SingleBar[] = [];
+  readonly #lines: RedrawnLines;
+  readonly #rows: number;
   readonly #columns: number;
   readonly #paint: Paint;
+  readonly #options: DisplayOptions;
 
   constructor(io: Io, terminal: NodeJS.WritableStream, paint: Paint, options: DisplayOptions) {
     this.#columns = io.columns;
     this.#paint = paint;
-    this.#bars = new progress.MultiBar({
-      stream: terminal,
-      format: (_options, params, payload) => {
-        if (typeof payload["line"] === "string") return payload["line"];
-        const { value: done, total } = params;
-        return progressLine({ title: options.title, done, total, columns: io.columns }, paint);
-      },
-      hideCursor: true,
-      gracefulExit: false,
-      forceRedraw: true,
-      fps: 15,
-      emptyOnZero: true,
-    });
-    this.#bar = this.#bars.create(options.total, 0, {});
+    this.#options = options;
     const shown = Math.max(0, Math.min(options.total, io.rows - otherRows));
-    const extra = shown < options.total ? 2 : 1;
-    for (let row = 0; row < shown + extra; row++) this.#rows.push(this.#bars.create(1, 0, { line: "" }));
+    this.#rows = shown + (shown < options.total ? 2 : 1);
+    this.#lines = new RedrawnLines(terminal, 1 + this.#rows);
   }
 
   show(pods: readonly PodView[], done: number): void {
-    this.#bar.update(done);
-    const lines = podLines(pods, this.#rows.length, this.#columns, this.#paint);
-    for (const [row, bar] of this.#rows.entries()) bar.update(0, { line: lines[row] ?? "" });
+    const { title, total } = this.#options;
+    this.#lines.show([
+      progressLine({ title, done, total, columns: this.#columns }, this.#paint),
+      ...podLines(pods, this.#rows, this.#columns, this.#paint),
+    ]);
   }
 
   end(): void {
-    this.#bars.update();
-    this.#bars.stop();
+    this.#lines.end();
   }
 }
 
