@@ -51,25 +51,47 @@ export class LiveStatus {
 
   #draw(): void {
     const { columns, paint, title } = this.#options;
-    const { desired, updated } = this.#counts;
-    const bar = progressLine({ title, done: updated, total: desired, note: this.#note(), columns }, paint);
-    const waits = this.#waits === "" ? this.#message : `waits: ${this.#waits}`;
-    this.#lines.show([
-      bar,
-      clip(`  ${stateText(this.#counts)}`, columns),
-      paint(this.#waits === "" ? "dim" : "yellow", clip(`  ${waits}`, columns)),
-    ]);
+    const picture = {
+      title,
+      counts: this.#counts,
+      message: this.#message,
+      waits: this.#waits,
+      note: this.#note(),
+    };
+    this.#lines.show(statusLines(picture, columns, paint));
   }
 
   #note(): string {
     if (this.#pace === undefined) return "";
     const left = remainingMs(this.#pace, this.#counts.desired, this.#options.clock.monotonic());
-    return left === undefined || left === 0 ? "" : `about ${age(left)} left`;
+    return left === undefined || left < 1_000 ? "" : `about ${age(left)} left`;
   }
 }
 
+export interface StatusPicture {
+  readonly title: string;
+  readonly counts: PodCounts;
+  /** How far it is. */
+  readonly message: string;
+  /** The reason why it waits; empty: none is known. */
+  readonly waits: string;
+  /** How long the rest takes. */
+  readonly note: string;
+}
+
+/** Three lines, none wider than `columns`. Pure. */
+export function statusLines(picture: StatusPicture, columns: number, paint: Paint): string[] {
+  const { title, counts, message, waits, note } = picture;
+  const last = waits === "" ? message : `waits: ${waits}`;
+  return [
+    progressLine({ title, done: counts.updated, total: counts.desired, note, columns }, paint),
+    clip(`  ${stateText(counts)}`, columns),
+    paint(waits === "" ? "dim" : "yellow", clip(`  ${last}`, columns)),
+  ];
+}
+
 /** `12 updated, 8 old, 2 not available`. */
-export function stateText({ desired, updated, available }: PodCounts): string {
+function stateText({ desired, updated, available }: PodCounts): string {
   const parts = [
     [updated, "updated"],
     [Math.max(0, desired - updated), "old"],
