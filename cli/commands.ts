@@ -9,8 +9,9 @@ import { createBroadcastJob, createBroadcastJobShort, createJob } from "./object
 import { createRecreateRequest, createRecreateRequestShort } from "./objects/create_recreate_request.ts";
 import { expose } from "./objects/expose.ts";
 import { get } from "./objects/get.ts";
+import { logs } from "./objects/logs.ts";
 import { migrate } from "./objects/migrate.ts";
-import { exec, logs, passThrough } from "./objects/pass_through.ts";
+import { exec, passThrough } from "./objects/pass_through.ts";
 import { scale } from "./objects/scale.ts";
 import { scaledown } from "./objects/scaledown.ts";
 import { setEnv, setImage, setResources } from "./objects/set.ts";

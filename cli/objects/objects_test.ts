@@ -319,6 +319,31 @@ t.test("exec and logs are kubectl's; a missing kubectl is said so", async (t) =>
   t.match(await run("logs pick-a", { client }), { code: 1, stderr: /not on the PATH/ });
 });
 
+t.test("logs of a workload are those of its pods, by its selector", async (t) => {
+  const calls: string[] = [];
+  const runProgram = async (_name: string, argv: readonly string[]) => {
+    calls.push(argv.join(" "));
+    return 0;
+  };
+  const { client } = withPods();
+  const logs = (words: string) => run(`logs ${words}`, { client, host: { runProgram } });
+  t.equal((await logs("-f clone/pick -c web --tail 5 -n default")).code, 0);
+  await logs("clone/pick --max-log-requests=3");
+  await logs("deploy/web");
+  await logs("pick-a");
+  t.same(calls, [
+    "logs -f -l app=pick --prefix --max-log-requests=50 -c web --tail 5 -n default",
+    "logs -l app=pick --prefix --max-log-requests=3",
+    "logs deploy/web",
+    "logs pick-a",
+  ]);
+  t.match(await logs("clone/none"), { code: 1, stderr: /clonesets.apps.kruise.io "none" not found/ });
+  t.match(await logs("sidecarset/proxy"), {
+    code: 1,
+    stderr: /not found|no pods that can be told by labels/,
+  });
+});
+
 t.test("create ContainerRecreateRequest takes the pod's containers unless some are named", async (t) => {
   const requests = "containerrecreaterequests.apps.kruise.io";
   const cluster = fakeCluster();

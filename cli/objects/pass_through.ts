@@ -45,7 +45,6 @@ const handedOver: Readonly<Record<string, string>> = {
   "api-versions": "List the served versions.",
 };
 
-export const logs: Command = kubectlCommand("logs", "Print the logs of a container.");
 export const passThrough: readonly Command[] = Object.entries(handedOver).map(([name, summary]) =>
   kubectlCommand(name, summary),
 );
@@ -61,7 +60,7 @@ function kubectlCommand(name: string, summary: string): Command {
   };
 }
 
-async function runKubectl(call: Call, argv: readonly string[]): Promise<number> {
+export async function runKubectl(call: Call, argv: readonly string[]): Promise<number> {
   const code = await call.host.runProgram("kubectl", argv);
   if (code === undefined) throw new CliError(`"refit ${argv[0]}" calls kubectl, which is not on the PATH`);
   return code;

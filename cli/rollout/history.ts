@@ -11,7 +11,7 @@ import { workloadOf } from "./workloads.ts";
 
 export const rolloutHistory: Command = {
   name: "rollout history",
-  summary: "List former revisions with their images, or show what one held.",
+  summary: "List former revisions, or show what one held.",
   usage: "TYPE/NAME|NAME [--revision N]",
   examples: ["refit rollout history clone/sample", "refit rollout history clone/sample --revision 3"],
   flags: {

@@ -2,7 +2,7 @@
 import { relatedBudget, spreadMatchOf } from "../../../controller/index.ts";
 import { broadcastJobUidLabel, kinds, matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
 import type { LabelSelector } from "../../../kube/core/index.ts";
-import { type AnyObject, textAt, textsAt } from "../../fields.ts";
+import { type AnyObject, selectorAt, textAt, textsAt } from "../../fields.ts";
 import { isOfKind, type ResourceType } from "../../resource_types.ts";
 import { carriesSidecars } from "../../rollout/revised_sidecars.ts";
 
@@ -110,4 +110,11 @@ export function podSourceOf(type: Pick<ResourceType, "group" | "kind">): PodSour
   const known = podSources.find(isOfKind(type));
   if (known !== undefined || !kinds.some(isOfKind(type))) return known;
   return { group, kind, selector: "none", observes: false };
+}
+
+/** Labels that the pods of an object have; empty where labels do not tell them. */
+export function podSelectorOf(type: Pick<ResourceType, "group" | "kind">, object: AnyObject): LabelSelector {
+  const source = podSourceOf(type);
+  if (source === undefined || source.selector === "none" || source.carries !== undefined) return {};
+  return source.selector?.(object) ?? selectorAt(object, "spec", "selector");
 }
