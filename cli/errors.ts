@@ -26,10 +26,14 @@ function describeKubeError(error: KubeError): string {
     const words = error.message.replace(/^[A-Z]+ [\w./-]+: /, "");
     return `Error from server (${error.reason}): ${words}`;
   }
-  if (error.code === "Network" || error.code === "Timeout") {
+  if (error.code === "Timeout")
+    return `Unable to connect to the server: ${error.message}; where it is only slow, give a longer --request-timeout`;
+  if (error.code === "Network") {
     return `Unable to connect to the server: ${error.message}; see whether it runs, and whether --kubeconfig and --context name the right one`;
   }
   if (error.code === "Config" && error.message.startsWith("no credentials"))
     return `error: ${error.message}; give --kubeconfig FILE, or start a cluster to try with "refit up"`;
+  if (error.code === "Config" && error.message.startsWith("kubeconfig"))
+    return `error: ${error.message}; give another one with --kubeconfig FILE or KUBECONFIG`;
   return `error: ${error.message}`;
 }

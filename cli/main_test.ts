@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { KubeError } from "../kube/index.ts";
 import { run } from "../testkit/cli/command_fixture.ts";
@@ -8,6 +9,7 @@ import { parseArguments, parseDuration } from "./arguments.ts";
 import { commandGroups } from "./commands.ts";
 import { describeError } from "./errors.ts";
 import { globalFlags } from "./global_flags.ts";
+import { processHost } from "./host.ts";
 import { paintFor } from "./io.ts";
 import { editDistance, nearest } from "./suggest.ts";
 import { age, textTable } from "./text_table.ts";
@@ -166,12 +168,28 @@ t.test("suggestions know swapped letters and prefixes", (t) => {
   t.end();
 });
 
-t.test("errors of no server and of no kubeconfig say what to do", (t) => {
+t.test("errors of no server and of no kubeconfig say what to do, in one line", async (t) => {
+  const folder = t.testdir({ broken: "garbage: [\n" });
+  for (const [name, why] of [
+    ["none", "there is no such file"],
+    ["broken", "deficient indentation"],
+  ] as const) {
+    const kubeconfig = join(folder, name);
+    const { stderr } = await run(`get pods --kubeconfig ${kubeconfig}`, { host: processHost() });
+    t.match(
+      stderr,
+      new RegExp(`^error: kubeconfig ${kubeconfig}: ${why}.*; give another one with --kubeconfig FILE.*\n$`),
+    );
+  }
+  const slow = describeError(new KubeError("Timeout", "GET /apis at https://h: no answer within 1s"));
+  t.match(
+    slow,
+    /^Unable to connect to the server: GET .*; where it is only slow, give a longer --request-timeout$/,
+  );
   const network = describeError(new KubeError("Network", "GET /apis at https://h: ECONNREFUSED"));
   t.match(network, /^Unable to connect to the server: GET .*; see whether it runs, .*--kubeconfig/);
   const none = describeError(new KubeError("Config", "no credentials for an API server: no --kubeconfig"));
   t.match(none, /^error: no credentials .*; give --kubeconfig FILE, or start a cluster .*"refit up"$/);
-  t.end();
 });
 
 t.test("errors that are no Errors still print", (t) => {

@@ -58,7 +58,7 @@ async function loadFiles(source: KubeconfigSource): Promise<Loaded> {
       mergeInto(config, other.config);
     }
   } catch (cause) {
-    throw unusable(source, errorText(cause), cause);
+    throw unusable(source, whyUnreadable(cause), cause);
   }
   if (source.context !== undefined) config.setCurrentContext(source.context);
   const name = config.getCurrentContext();
@@ -68,6 +68,12 @@ async function loadFiles(source: KubeconfigSource): Promise<Loaded> {
   }
   if (!config.getCurrentCluster()) throw unusable(source, `the cluster of context "${name}" is missing`);
   return { config, impersonation };
+}
+
+/** In one line: parsers draw what they stumble over. */
+function whyUnreadable(cause: unknown): string {
+  const isMissing = cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+  return isMissing ? "there is no such file" : (errorText(cause).split("\n")[0] ?? "");
 }
 
 function unusable({ files }: KubeconfigSource, why: string, cause?: unknown): KubeError {
