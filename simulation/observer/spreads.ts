@@ -19,14 +19,23 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
     return typeof most === "number" ? most : Number.POSITIVE_INFINITY;
   });
   const most = Math.max(...limits);
+  const going = namesGoing(object);
   const there = cluster.objects("pods", namespace).filter((each) => {
     const place = placeOf(each);
-    return isActive(each) && place.spread === spread && place.subset === subset;
+    const isCounted = isActive(each) && !going.has(each.metadata.name ?? "");
+    return isCounted && place.spread === spread && place.subset === subset;
   }).length;
   return there > most
     ? [`WorkloadSpread ${namespace}/${spread}: ${there} pods are in ${subset}, ${most} may be`]
     : [];
 };
+
+/** Pods whose deletion has been admitted, and is stored in a moment. */
+function namesGoing(spread: StoredObject): ReadonlySet<string> {
+  const versions = Object.keys(Object(at(spread, "status", "versionedSubsetStatuses")));
+  const subsets = versions.flatMap((version) => listAt(spread, "status", "versionedSubsetStatuses", version));
+  return new Set(subsets.flatMap((subset) => Object.keys(Object(at(subset, "deletingPods")))));
+}
 
 function placeOf({ metadata }: StoredObject): { spread: string; subset: string } {
   try {
