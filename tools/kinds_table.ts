@@ -12,7 +12,7 @@ export function withKindsTable(document: string): string {
   const rows = kinds.map(
     (kind) => `| ${kind.kind} | ${definitionText(kind)} | ${stateText(kind, document)} |`,
   );
-  const table = ["| kind | definition | controller and admission |", "|---|---|---|", ...rows];
+  const table = ["| kind | definition | notes |", "|---|---|---|", ...rows];
   return document.replace(/\| kind \| definition .*?\n\n/s, `${table.join("\n")}\n\n`);
 }
 
@@ -25,12 +25,12 @@ function definitionText({ versions, conversion }: KindDefinition): string {
 
 function stateText({ kind }: KindDefinition, document: string): string {
   const heading = document.match(new RegExp(`^## (.*\\b${kind}\\b.*)$`, "m"))?.[1];
-  if (heading === undefined) return "whole";
+  if (heading === undefined) return "none";
   const anchor = heading
     .toLowerCase()
     .replace(/[^a-z0-9 -]/g, "")
     .replaceAll(" ", "-");
-  return `whole but for its [notes](#${anchor})`;
+  return `[notes](#${anchor})`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
