@@ -1,7 +1,7 @@
 /**
  * Direct swap: when images of a pod's spec change, the agent stops, creates and starts the containers itself, in
  * parallel, while the kubelet works through them one after the other. Whichever is first at a container's next attempt
- * wins its name; the other finds the work done. docs/direct-swap.md.
+ * wins its name; the other finds the work done. docs/direct-swap-measured.md.
  */
 import { type Clock, keyOf, plainHash } from "../../kube/index.ts";
 import { type AgentPod, imageOf, kubeletEvidence, swapsOf } from "../../node/index.ts";
