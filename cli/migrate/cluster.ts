@@ -46,6 +46,8 @@ class Migration {
   readonly #namespace: string;
   readonly #back: boolean;
   #waitsUntil: number | undefined;
+  /** When this run stopped the manager: from then on nobody answers webhooks. */
+  #stoppedAt: number | undefined;
 
   constructor(call: Call, access: ClusterAccess) {
     this.#call = call;
@@ -69,8 +71,15 @@ class Migration {
       if (next === "record what is there") await this.#check();
       await this.#execute(next, observed);
     }
+    this.#printGap();
     this.#call.print(this.#back ? "OpenKruise's manager is back." : "Refit leads and answers webhooks.");
     return 0;
+  }
+
+  #printGap(): void {
+    if (this.#stoppedAt === undefined) return;
+    const ms = this.#call.host.clock.monotonic() - this.#stoppedAt;
+    this.#call.print(`Nobody answered webhooks for ${(ms / 1000).toFixed(1)} s.`);
   }
 
   get #place() {
@@ -147,6 +156,7 @@ class Migration {
     const ref = { namespace: this.#namespace, name: managerName };
     const patch = { type: "merge", body: { spec: { replicas: 0 } } } as const;
     await this.#access.client.patch(objectResource(deploymentType), ref, patch, { fieldManager });
+    this.#stoppedAt = this.#call.host.clock.monotonic();
     this.#call.print(`  ${objectName(deploymentType, managerName)} scaled to 0`);
   }
 

@@ -99,7 +99,7 @@ async function takeOverAndBack(world: World, { nodes, cluster }: Life): Promise<
     });
     const { code, stdout, stderr } = await command;
     assert.equal(code, 0, stdout + stderr);
-    assert.match(stdout, /Refit leads and answers webhooks\.\n$/);
+    assert.match(stdout, /\nNobody answered webhooks for \d+\.\d s\.\nRefit leads and answers webhooks\.\n$/);
     await world.stays(async () => untouched(), settleMs);
     assert.deepEqual(await revisionNames(world), revisions, "adopted as they are");
   });
