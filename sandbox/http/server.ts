@@ -52,6 +52,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   Object.assign(server, {
     headersTimeout: 10_000,
     requestTimeout: 60_000,
+    // As long as a real API server: clients must not use a connection again while it is being closed.
+    keepAliveTimeout: 90_000,
     connectionsCheckingInterval: 5_000,
   });
   const stopConnections = trackConnections(server);

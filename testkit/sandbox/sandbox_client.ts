@@ -14,7 +14,11 @@ export interface Api {
 }
 
 export function apiOf(sandbox: Sandbox): Api {
-  const dispatcher = new Agent({ connect: { ca: sandbox.caCert }, allowH2: false });
+  const dispatcher = new Agent({
+    connect: { ca: sandbox.caCert },
+    allowH2: false,
+    keepAliveMaxTimeout: 30_000,
+  });
   const call = async (method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object) => {
     const type = method !== "PATCH" ? "json" : Array.isArray(body) ? "json-patch+json" : "merge-patch+json";
     const response = await request(`${sandbox.url}${path}`, {
