@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import t from "tap";
 import { KubeError } from "../kube/index.ts";
 import { run } from "../testkit/cli/command_fixture.ts";
@@ -12,7 +13,7 @@ import { globalFlags } from "./global_flags.ts";
 import { processHost } from "./host.ts";
 import { paintFor } from "./io.ts";
 import { editDistance, nearest } from "./suggest.ts";
-import { age, textTable } from "./text_table.ts";
+import { age, textTable, wrapped } from "./text_table.ts";
 
 t.test("help for all, for a group, for each command", async (t) => {
   for (const line of ["", "--help", "help"]) {
@@ -190,6 +191,22 @@ t.test("errors of no server and of no kubeconfig say what to do, in one line", a
   t.match(network, /^Unable to connect to the server: GET .*; see whether it runs, .*--kubeconfig/);
   const none = describeError(new KubeError("Config", "no credentials for an API server: no --kubeconfig"));
   t.match(none, /^error: no credentials .*; give --kubeconfig FILE, or start a cluster .*"refit up"$/);
+});
+
+t.test("words are wrapped without a loss, and no line is wider than it may be unless it is one word", (t) => {
+  const text = fc.array(fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 30 }), {
+    maxLength: 30,
+  });
+  fc.assert(
+    fc.property(text, fc.integer({ min: 1, max: 60 }), (words, width) => {
+      const plain = words.join(" ");
+      const lines = wrapped(plain, width);
+      return lines.join(" ") === plain && lines.every((line) => line.length <= width || !line.includes(" "));
+    }),
+    { numRuns: 2_000 },
+  );
+  t.same(wrapped("one two three", Number.POSITIVE_INFINITY), ["one two three"]);
+  t.end();
 });
 
 t.test("errors that are no Errors still print", (t) => {

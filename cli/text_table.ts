@@ -24,6 +24,20 @@ function padTo(cell: string, column: number, columns: number, widths: readonly n
   return cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - cellsOf(cell)));
 }
 
+/** A text in lines of at most so many cells, broken between words; a word that is longer than that has a line of its own. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && cellsOf(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line];
+}
+
 /** Cuts a text to a width; the cut is shown. Only for text without styles. */
 export function clip(text: string, width: number): string {
   if (text.length <= width) return text;

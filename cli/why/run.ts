@@ -12,6 +12,7 @@ import { type AnswerFormat, answerFormat, printObject } from "../object_output.t
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { nearest } from "../suggest.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
+import { wrapped } from "../text_table.ts";
 import { answerOf, cannotTell, exitCodes, nextLines, rolesFor, stateOf } from "./answer.ts";
 import type { Cause } from "./causes/cause.ts";
 import { describeEnd, describeWaiting } from "./describe.ts";
@@ -186,6 +187,8 @@ const gatesOf = ({ flags }: Call): FeatureGates => featureGates(flags.text("feat
 
 const mostLines = 40;
 const mostReasons = 12;
+/** Of a column of words, in cells. */
+const leastRoom = 30;
 
 function printWaiting(
   call: Call,
@@ -198,10 +201,14 @@ function printWaiting(
   const width = Math.max(...waiting.map(({ reason }) => reason.length));
   const now = call.host.clock.now();
   const shown = waiting.slice(0, mostReasons);
+  const below = " ".repeat(width + 2);
+  // Files and pipes keep lines whole, and so do commands that are to be pasted.
+  const room = call.io.isTTY ? Math.max(leastRoom, call.io.columns - width - 4) : Number.POSITIVE_INFINITY;
   for (const entry of shown) {
-    const below = " ".repeat(width + 2);
-    call.print(`  ${call.paint("yellow", entry.reason.padEnd(width))}  ${describeWaiting(entry)}`);
-    call.print(`  ${below}${describeEnd(entry, now)}`);
+    const [first = "", ...others] = wrapped(describeWaiting(entry), room);
+    call.print(`  ${call.paint("yellow", entry.reason.padEnd(width))}  ${first}`);
+    for (const line of [...others, ...wrapped(describeEnd(entry, now), room)])
+      call.print(`  ${below}${line}`);
     if (entry.next !== undefined) call.print(`  ${below}next: ${call.paint("cyan", entry.next)}`);
   }
   if (waiting.length > mostReasons) call.print(`  … and ${waiting.length - mostReasons} more`);
