@@ -65,7 +65,10 @@ const failing: Readonly<
     event: /Killing: Container web failed liveness probe, will be restarted/,
   },
   "volume of a ConfigMap that is missing": {
-    pod: { pod: { volumes: [{ name: "settings", configMap: { name: "absent" } }] } },
+    pod: {
+      container: { volumeMounts: [{ name: "settings", mountPath: "/settings" }] },
+      pod: { volumes: [{ name: "settings", configMap: { name: "absent" } }] },
+    },
     status: /"reason":"ContainerCreating"/,
     event: /FailedMount: MountVolume\.SetUp failed for volume "settings" : configmap "absent" not found/,
   },
@@ -111,6 +114,9 @@ const working: Readonly<Record<string, Broken>> = {
     annotations: { "sandbox.refit.dev/pull": "ok" },
   },
   "image of which nothing is known": { container: { image: "shop.example/cart:next", command: ["/cart"] } },
+  "volume of a ConfigMap that is missing, and that nothing mounts": {
+    pod: { volumes: [{ name: "settings", configMap: { name: "absent" } }] },
+  },
   "probe of the port that nginx serves": { container: { readinessProbe: http(80), livenessProbe: http(80) } },
   "probe of a port that is declared": {
     container: { ports: [{ name: "admin", containerPort: 9000 }], readinessProbe: http("admin") },

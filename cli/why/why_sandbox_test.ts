@@ -192,7 +192,10 @@ const cases: Readonly<
   FailedMount: {
     words: "clone/unmounted",
     made: () =>
-      cloneSet("unmounted", { pod: { volumes: [{ name: "conf", configMap: { name: "absent" } }] } }),
+      cloneSet("unmounted", {
+        container: { volumeMounts: [{ name: "conf", mountPath: "/conf" }] },
+        pod: { volumes: [{ name: "conf", configMap: { name: "absent" } }] },
+      }),
     says: /\n {2}FailedMount +1 pod: MountVolume.SetUp failed for volume "conf" : configmap "absent" not found/,
   },
   Finalizers: {

@@ -61,10 +61,12 @@ function missingObject(
   return `${kind === "configmaps" ? "configmap" : "secret"} "${reference.name}" not found`;
 }
 
+/** The kubelet's words for the first volume that cannot be mounted; one that no container mounts is not looked at. */
 export function missingVolume(sources: NodeSources, pod: PodObject): string | undefined {
   if (!pod.spec.volumes) return undefined;
   const namespace = pod.metadata.namespace ?? "";
-  for (const volume of pod.spec.volumes) {
+  const mounted = mountedVolumes(pod);
+  for (const volume of pod.spec.volumes.filter(({ name }) => mounted.has(name))) {
     const missing =
       missingObject(sources, pod, "configmaps", volume.configMap) ??
       missingObject(
@@ -80,6 +82,11 @@ export function missingVolume(sources: NodeSources, pod: PodObject): string | un
     if (!isJsonObject(status) || status["phase"] !== "Bound") return `claim "${name}" is not bound`;
   }
   return undefined;
+}
+
+function mountedVolumes({ spec }: PodObject): ReadonlySet<string> {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  return new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
 }
 
 /** Whether a pod's start may depend on this object. */

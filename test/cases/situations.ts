@@ -15,6 +15,8 @@ export interface Situation {
   readonly says: RegExp;
   /** The command that stands by it, without the namespace; `POD` stands for the name of a pod. */
   readonly next: string;
+  /** Why it does not come about on the test cluster. */
+  readonly notOnCluster?: string;
   /** What is pasted ends it. */
   readonly ends?: true;
 }
@@ -199,6 +201,7 @@ export const situations: readonly Situation[] = [
     title: "a service account that is missing",
     words: "clone/nobody",
     made: [clone("nobody", { pod: { serviceAccountName: "nobody" } })],
+    notOnCluster: "its API server runs without the admission of service accounts",
     first: "ServiceAccountMissing",
     says: /nobody/,
     next: "kubectl get serviceaccounts",
@@ -214,7 +217,12 @@ export const situations: readonly Situation[] = [
   {
     title: "a Secret that is missing as a volume",
     words: "clone/no-mount",
-    made: [clone("no-mount", { pod: { volumes: [{ name: "keys", secret: { secretName: "absent" } }] } })],
+    made: [
+      clone("no-mount", {
+        container: { volumeMounts: [{ name: "keys", mountPath: "/keys" }] },
+        pod: { volumes: [{ name: "keys", secret: { secretName: "absent" } }] },
+      }),
+    ],
     first: "FailedMount",
     says: /absent/,
     next: "kubectl describe pod POD",

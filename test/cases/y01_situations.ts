@@ -55,7 +55,9 @@ interface Answer {
   readonly reasons: readonly { readonly reason: string; readonly message: string; readonly next?: string }[];
 }
 
-async function explained(world: World, { title, words, first, says, next, ends }: Situation): Promise<void> {
+async function explained(world: World, situation: Situation): Promise<void> {
+  const { title, words, first, says, next, ends, notOnCluster } = situation;
+  if (notOnCluster !== undefined && !world.simulated) return world.skip(title, notOnCluster);
   await world.step(title, async () => {
     let command = "";
     await world.once(
