@@ -69,11 +69,13 @@ const varying: readonly (readonly [RegExp, string])[] = [
   // Newer versions of kubectl name the namespace.
   [/ from \w+ namespace$/, ""],
   [/ +/g, " "],
+  // Of a tree: the scheduler chooses.
+  [/(Pod\/\S+ .*) node\d+ /, "$1 NODE "],
 ];
 
 /**
- * Lines as they are compared: times, addresses, ages, generated parts of names and the width of columns differ from run to
- * run. Neighbours with generated names come in any order.
+ * Lines as they are compared: times, addresses, ages, generated parts of names, nodes in trees and the width of columns differ
+ * from run to run. Neighbours with generated names come in any order.
  */
 export function comparable(lines: readonly string[]): string[] {
   const plain = lines.map((line) =>
