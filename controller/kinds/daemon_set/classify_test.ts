@@ -61,7 +61,7 @@ t.test("property: from event to event the same plans as from nothing", async (t)
         plans += twin.plans;
       },
     ),
-    { seed: 20_261_121, numRuns: 350 },
+    { seed: 20_261_121, numRuns: 700 },
   );
   t.ok(plans > 10_000, `${plans} plans`);
 });

@@ -261,7 +261,7 @@ for (const podManagementPolicy of ["Parallel", "OrderedReady"]) {
             inFlight += twin.inFlight;
           },
         ),
-        { seed: 20_261_121, numRuns: 250 },
+        { seed: 20_261_121, numRuns: 500 },
       );
       t.ok(plans > 10_000, `${plans} plans`);
       t.ok(inFlight > 3_000, `${inFlight} pods of plans had a write in flight`);
