@@ -67,7 +67,7 @@ async function checkTree(tree: DaemonSet): Promise<void> {
   const owned = plain.map((row) => row.split(/\s+/).slice(1, 3).join(" "));
   const [root = "", revision = "", ...pods] = owned;
   assert.equal(owned.length, 4, rows.join("\n"));
-  assert.equal(root, "DaemonSet/tree-ds -");
+  assert.equal(root, "DaemonSet/tree-ds 2/2");
   assert.match(revision, /^ControllerRevision\/tree-ds-[a-z0-9]+ /);
   assert.deepEqual(
     pods,
