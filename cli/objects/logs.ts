@@ -27,7 +27,8 @@ container in front, and --max-log-requests is 50 unless it is given; a pod that 
 async function withSelector(call: Call, words: readonly string[]): Promise<readonly string[]> {
   const at = words.findIndex((word) => /^[\w.-]+\/[\w.-]+$/.test(word));
   const [typeName = "", name = ""] = (words[at] ?? "").split("/");
-  if (name === "") return words;
+  const wantsHelp = words.includes("--help") || words.includes("-h");
+  if (name === "" || wantsHelp) return words;
   const access = await call.clusterFor(ownFlags(words));
   const type = await access.types.lookUp(typeName);
   if (type?.group !== "apps.kruise.io") return words;
