@@ -5,6 +5,7 @@ import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { globalFlags } from "../global_flags.ts";
+import { commandHelp } from "../help.ts";
 import { objectName, type ResourceType } from "../resource_types.ts";
 import { readTarget } from "../target.ts";
 import { runKubectl } from "./pass_through.ts";
@@ -19,6 +20,10 @@ container in front, and --max-log-requests is 50 unless it is given; a pod that 
   flags: {},
   raw: true,
   async run(call) {
+    if (call.words.includes("--help") || call.words.includes("-h")) {
+      call.io.stdout.write(await commandHelp(logs));
+      return 0;
+    }
     return runKubectl(call, ["logs", ...(await withSelector(call, call.words))]);
   },
 };
@@ -27,8 +32,7 @@ container in front, and --max-log-requests is 50 unless it is given; a pod that 
 async function withSelector(call: Call, words: readonly string[]): Promise<readonly string[]> {
   const at = words.findIndex((word) => /^[\w.-]+\/[\w.-]+$/.test(word));
   const [typeName = "", name = ""] = (words[at] ?? "").split("/");
-  const wantsHelp = words.includes("--help") || words.includes("-h");
-  if (name === "" || wantsHelp) return words;
+  if (name === "") return words;
   const access = await call.clusterFor(ownFlags(words));
   const type = await access.types.lookUp(typeName);
   if (type?.group !== "apps.kruise.io") return words;
