@@ -85,7 +85,10 @@ t.test("up stays until Ctrl-C; meanwhile every command works on it; install and 
   t.match(await watched, { code: 130, stderr: "" });
   t.match(rows, [/^NAME +DESIRED +UPDATED/, /^demo +4 +4 /, /^demo +4 /]);
   t.match(await refit("rollout resume clone/demo"), { code: 0 });
-  t.match((await refit("rollout history clone/demo")).stdout, /1 +nginx:1.20 +nginx:1.20\n2 +nginx:1.21 +nginx:1.21/);
+  t.match(
+    (await refit("rollout history clone/demo")).stdout,
+    /1 +nginx:1.20 +nginx:1.20\n2 +nginx:1.21 +nginx:1.21/,
+  );
   t.match((await refit("rollout undo clone/demo")).stdout, /rolled back/);
   t.match((await refit("rollout status clone/demo")).stdout, /roll out complete: 4 new pods/);
   t.match((await refit("rollout restart clone/demo")).stdout, /restarted/);
