@@ -1,14 +1,30 @@
-/** `refit ui`: watches the cluster and serves the page until it is stopped. */
+/** `refit ui`: serves the page until it is stopped, over the cluster that it watches or over a recording. */
 import { randomBytes } from "node:crypto";
 import type { Call } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { pageAssets } from "./assets.ts";
 import { Fleet, type FleetOptions } from "./fleet.ts";
 import { OpenWorkloads } from "./open_workloads.ts";
-import { startPageServer } from "./server.ts";
+import { assetsWithRecording } from "./recorded_assets.ts";
+import { type PageServerOptions, startPageServer } from "./server.ts";
+import { startRecording } from "./start_recording.ts";
 
 export async function runUi(call: Call): Promise<number> {
   const port = portOf(call.flags.text("port") ?? "0");
+  const [file] = call.words;
+  if (file === undefined) await showCluster(call, port);
+  else await showFile(call, port, file);
+  return 0;
+}
+
+async function showFile(call: Call, port: number, path: string): Promise<void> {
+  if (call.flags.given("record"))
+    throw new CliError("--record records a cluster: leave out the flag, or the file that is shown");
+  const assets = await assetsWithRecording(await pageAssets(), path);
+  await serve(call, port, { assets, open: async () => undefined }, `It shows ${path}.`);
+}
+
+async function showCluster(call: Call, port: number): Promise<void> {
   const [access, assets] = await Promise.all([call.cluster(), pageAssets()]);
   const namespace = call.flags.text("namespace");
   const options: FleetOptions = {
@@ -16,31 +32,43 @@ export async function runUi(call: Call): Promise<number> {
     host: call.host,
     ...(namespace === undefined ? {} : { namespace }),
   };
+  await using started = new AsyncDisposableStack();
   const fleet = new Fleet(options);
+  started.defer(() => fleet.stop());
   const opened = new OpenWorkloads(options, fleet);
+  started.defer(() => opened.stop());
   await fleet.start();
+  const path = call.flags.text("record");
+  const open = (key: string) => opened.open(key);
+  const recording =
+    path === undefined ? undefined : await startRecording(call, path, assets, { fleet: fleet.feed, open });
+  started.defer(async () => recording?.stop());
+  const openFeed: PageServerOptions["open"] = async (key) => {
+    if (key === undefined) return { feed: fleet.feed, close: () => undefined };
+    recording?.opened(key);
+    return open(key);
+  };
+  const said = path === undefined ? "" : ` It is recorded to ${path}.`;
+  await serve(call, port, { assets, open: openFeed }, `It changes nothing in the cluster.${said}`);
+}
+
+/** Resolves when it was stopped. Throws CliError when the port cannot be had. */
+async function serve(
+  call: Call,
+  port: number,
+  page: Pick<PageServerOptions, "assets" | "open">,
+  said: string,
+): Promise<void> {
   const token = randomBytes(24).toString("base64url");
-  try {
-    const server = await startPageServer({
-      assets,
-      token,
-      port,
-      open: async (key) =>
-        key === undefined ? { feed: fleet.feed, close: () => undefined } : opened.open(key),
-    }).catch((cause: unknown) => {
-      throw new CliError(`cannot listen on port ${port}: ${cause instanceof Error ? cause.message : cause}`, {
-        cause,
-      });
+  const server = await startPageServer({ ...page, token, port }).catch((cause: unknown) => {
+    throw new CliError(`cannot listen on port ${port}: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
     });
-    call.print(`The page is at ${call.paint("cyan", `http://127.0.0.1:${server.port}/?token=${token}`)}`);
-    call.print("It changes nothing in the cluster. Ctrl-C ends it.");
-    await untilAborted(call.io.signal);
-    await server.stop();
-  } finally {
-    await opened.stop();
-    await fleet.stop();
-  }
-  return 0;
+  });
+  call.print(`The page is at ${call.paint("cyan", `http://127.0.0.1:${server.port}/?token=${token}`)}`);
+  call.print(`${said} Ctrl-C ends it.`);
+  await untilAborted(call.io.signal);
+  await server.stop();
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { errorText } from "../../kube/index.ts";
 import type { Asset, Assets } from "./assets.ts";
 import type { Feed } from "./feed.ts";
 import { decide, type GateOptions } from "./gate.ts";
+import { policyOf } from "./policy.ts";
 import type { Change } from "./shared/differences.ts";
 import type { Item } from "./shared/items.ts";
 
@@ -34,16 +35,9 @@ const silenceMs = 15_000;
 
 const safeHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self'",
+    policyOf("'self'", "'self'"),
     "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
     "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types lit-html",
   ].join("; "),
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",

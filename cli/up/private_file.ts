@@ -2,6 +2,7 @@
 import { mkdir, open, rename, unlink } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { CliError } from "../errors.ts";
+import { fileReason } from "../file_reason.ts";
 
 /** Writes a file that only its owner reads, whole or not at all. Throws CliError with the path. */
 export async function writePrivateFile(path: string, text: string): Promise<string> {
@@ -62,11 +63,7 @@ function codeOf(error: unknown): unknown {
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
   const code = codeOf(error);
-  if (code === "EACCES" || code === "EPERM") return "permission denied";
-  if (code === "EROFS") return "the file system is read-only";
-  if (code === "ENOSPC") return "the disk is full";
   if (code === "ENOTDIR" || code === "EEXIST") return "a file is in the way of its folder";
-  return error.message;
+  return fileReason(error);
 }

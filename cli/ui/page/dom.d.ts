@@ -9,6 +9,8 @@ interface PageElement {
   readonly clientWidth: number;
   readonly dataset: Record<string, string>;
   readonly style: { height: string };
+  readonly textContent: string;
+  getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
   focus(): void;
   replaceChildren(): void;
@@ -85,6 +87,8 @@ interface CanvasRenderingContext2D {
 declare const document: {
   title: string;
   getElementById(id: string): HTMLElement | null;
+  querySelector(selector: string): HTMLElement | null;
+  querySelectorAll(selector: string): Iterable<HTMLElement>;
   createElement(name: "canvas"): HTMLCanvasElement;
 };
 

@@ -2,12 +2,14 @@
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { Change } from "../shared/differences.ts";
 import { clusterKey, type Item, type Need } from "../shared/items.ts";
+import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView, rowsAtATime } from "./list.ts";
+import { Playback, timeBar } from "./playback.ts";
+import { notRecorded, type Played, playedNote, playedStatus } from "./played.ts";
 import type { BudgetPoint } from "./plot.ts";
-import { clockTime } from "./words.ts";
 
 interface Followed {
   readonly recording: Recording<Item>;
@@ -19,17 +21,20 @@ const mostPoints = 3_000;
 /** Of so many workloads the page keeps what it saw. */
 const mostKept = 6;
 const againMs = 2_000;
-/** Of the slider: how often the server sends. */
-const stepMs = 100;
 
 const kept = new Map<string, Followed>();
 const filters: Filters = { text: "", namespace: "", kind: "", states: new Set<Need>(), most: rowsAtATime };
 const grid = new Grid(() => changed());
+const playback = new Playback();
+/** What the document itself holds, in place of a server that is followed. */
+const blocks = [...document.querySelectorAll(`script[type="${blockType}"]`)].map((each) => each.textContent);
+/** In a document that plays alone the icon is a part of it. */
+const icon = document.querySelector('link[rel="icon"]')?.getAttribute("href") ?? "";
 
 /** Key of the workload that is shown; empty for the list. */
 let shown = "";
-/** The time that is shown; undefined for the newest. */
-let at: number | undefined;
+/** The recording that is played, once it is read; undefined while a server is followed. */
+let played: Played | undefined;
 let source: EventSource | undefined;
 let isConnected = false;
 /** How far the server's clock is ahead. */
@@ -54,8 +59,10 @@ function followedOf(key: string): Followed {
     isTableOpen: false,
     colours: new Map(),
   };
-  const made = { recording: new Recording<Item>(), points: [], choices };
+  const isBounded = blocks.length === 0;
+  const made = { recording: new Recording<Item>(isBounded ? undefined : Infinity), points: [], choices };
   kept.set(key, made);
+  if (!isBounded) return made;
   const oldest = [...kept.keys()].find((each) => each !== "" && each !== key);
   if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
   return made;
@@ -87,6 +94,24 @@ function follow(): void {
   };
 }
 
+function take(line: RecordedLine): void {
+  if ("end" in line) return;
+  const { feed, change } = line;
+  const followed = followedOf(feed);
+  followed.recording.add(change);
+  if (feed !== "") addPoint(feed, followed, change.at);
+}
+
+/** All of a recording at once; then it is moved through as what a server sent. */
+async function readRecording(): Promise<void> {
+  const lines = await readBlocks(blocks);
+  for (const line of lines) take(line);
+  const times = lines.flatMap((line) => ("end" in line ? [] : line.change.at));
+  const ends = lines.flatMap((line) => ("end" in line ? line.end : []));
+  played = { from: times[0] ?? 0, until: times.at(-1) ?? 0, end: ends[0] };
+  changed();
+}
+
 function addPoint(key: string, { recording, points }: Followed, time: number): void {
   const workload = recording.now.get(key);
   if (workload?.is !== "workload") return;
@@ -103,10 +128,12 @@ function route(): void {
   const key = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
   if (key === shown && source !== undefined) return;
   shown = key;
-  at = undefined;
   grid.chosen = undefined;
   scrollTo(0, 0);
-  follow();
+  if (blocks.length === 0) {
+    playback.show(undefined);
+    follow();
+  }
   changed();
 }
 
@@ -118,45 +145,55 @@ function draw(): void {
   isDrawn = true;
   const followed = followedOf(shown);
   const { recording } = followed;
-  const items = at === undefined ? recording.now : recording.stateAt(at);
-  const now = Date.now() + clockAhead;
-  const until = isConnected ? now : (recording.span?.to ?? now);
-  const view =
-    shown === ""
-      ? listView({ items, filters, now: at ?? now, changed })
-      : recording.span === undefined
-        ? html`<a class="back" href="#/">All workloads</a><p class="empty">Reading its pods…</p>`
-        : detailView({
-            key: shown,
-            items,
-            grid,
-            points: followed.points,
-            until,
-            at,
-            choices: followed.choices,
-            changed,
-          });
+  const now = played?.until ?? Date.now() + clockAhead;
+  const until = isConnected ? now : (played?.until ?? recording.span?.to ?? now);
+  playback.advance(performance.now(), until);
+  if (playback.isPlaying) changed();
   document.title = shown === "" ? "Refit" : `${shown.slice(shown.lastIndexOf("/") + 1)} · Refit`;
   render(
     html`${top(recording.now)}
-      <main class="page">${view}</main>
-      ${timeBar(recording, until)}`,
+      <main class="page">${viewOf(followed, until, playback.at ?? now)}</main>
+      ${timeBar({ recording, playback, until, isRecorded: played !== undefined, changed })}`,
     root,
   );
+}
+
+function viewOf({ recording, points, choices }: Followed, until: number, now: number): TemplateResult {
+  const { at } = playback;
+  const items = at === undefined ? recording.now : recording.stateAt(at);
+  if (shown === "") return listView({ items, filters, now, changed });
+  const back = html`<a class="back" href="#/">All workloads</a>`;
+  if (played !== undefined && !isRecorded(items, recording.span?.from ?? 0))
+    return html`${back}${notRecorded}`;
+  if (played === undefined && recording.span === undefined)
+    return html`${back}<p class="empty">Reading its pods…</p>`;
+  return detailView({ key: shown, items, grid, points, until, at, choices, changed });
+}
+
+/** False for a workload that the list has at a time at which it was not followed itself. */
+function isRecorded(items: ReadonlyMap<string, Item>, from: number): boolean {
+  const { at } = playback;
+  const { recording } = followedOf("");
+  const listed = at === undefined ? recording.now : recording.stateAt(at);
+  return !listed.has(shown) || (items.has(shown) && (at ?? from) >= from);
 }
 
 function top(items: ReadonlyMap<string, Item>): TemplateResult {
   const cluster = items.get(clusterKey);
   const problems = cluster?.is === "cluster" ? cluster.problems : [];
-  const status = !isConnected
-    ? html`<span class="live lost"><i></i>Not connected</span>`
-    : problems.length > 0
-      ? html`<span class="live partly"><i></i>Partly up to date</span>`
-      : html`<span class="live"><i></i>Live</span>`;
+  const status =
+    played !== undefined
+      ? playedStatus(played)
+      : !isConnected
+        ? html`<span class="live lost"><i></i>Not connected</span>`
+        : problems.length > 0
+          ? html`<span class="live partly"><i></i>Partly up to date</span>`
+          : html`<span class="live"><i></i>Live</span>`;
   return html`<header class="top">
-      <a class="brand" href="#/"><img src="/page/icon.svg" alt="" width="24" height="24" />Refit</a>
+      <a class="brand" href="#/"><img src=${icon} alt="" width="24" height="24" />Refit</a>
       <span role="status">${status}</span>
     </header>
+    ${played === undefined ? nothing : playedNote(played)}
     ${
       problems.length === 0
         ? nothing
@@ -165,35 +202,6 @@ function top(items: ReadonlyMap<string, Item>): TemplateResult {
           <ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul>
         </details>`
     }`;
-}
-
-function timeBar({ span }: Recording<Item>, until: number): TemplateResult | typeof nothing {
-  if (span === undefined || until - span.from < 1_000) return nothing;
-  const move = ({ currentTarget }: Event): void => {
-    if (!(currentTarget instanceof HTMLInputElement)) return;
-    at = Number(currentTarget.value) >= Number(currentTarget.max) ? undefined : Number(currentTarget.value);
-    changed();
-  };
-  const live = (): void => {
-    at = undefined;
-    changed();
-  };
-  return html`<footer class="time ${at === undefined ? "" : "past"}">
-    <label for="time">${at === undefined ? "Now" : clockTime(at)}</label>
-    <input
-      id="time"
-      type="range"
-      aria-label="Time that is shown"
-      aria-valuetext=${at === undefined ? "now" : clockTime(at)}
-      min=${span.from}
-      max=${span.from + stepMs * Math.ceil((until - span.from) / stepMs)}
-      step=${stepMs}
-      .value=${String(at ?? until + stepMs)}
-      @input=${move}
-    />
-    <span class="quiet since">${clockTime(span.from)}</span>
-    <button type="button" class="plain" ?disabled=${at === undefined} @click=${live}>Back to now</button>
-  </footer>`;
 }
 
 addEventListener("hashchange", route);
@@ -208,3 +216,4 @@ addEventListener("keydown", (event) => {
 // Ages and the end of the time axis move on when nothing else does.
 setInterval(changed, 1_000);
 route();
+if (blocks.length > 0) void readRecording();

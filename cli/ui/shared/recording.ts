@@ -32,6 +32,12 @@ export class Recording<T> {
     return { from: this.#startedAt, to: this.#steps.at(-1)?.forth.at ?? this.#startedAt };
   }
 
+  /** Times of the first and the last change after the oldest state; undefined when there is none. */
+  get changes(): { readonly first: number; readonly last: number } | undefined {
+    const [first, last] = [this.#steps[0], this.#steps.at(-1)];
+    return first && last && { first: first.forth.at, last: last.forth.at };
+  }
+
   /** A whole state that comes when the server is back is recorded as what is different. */
   add(change: Change<T>): void {
     const isFirst = this.#startedAt === undefined;

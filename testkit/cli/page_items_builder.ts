@@ -1,0 +1,54 @@
+/** Items of the page that are made up. */
+import type { PodItem, WorkloadItem } from "../../cli/ui/shared/items.ts";
+
+/** A CloneSet of 4 pods, one of them updated. */
+export function workload(over: Partial<WorkloadItem> = {}): WorkloadItem {
+  return {
+    is: "workload",
+    kind: "CloneSet",
+    group: "apps.kruise.io",
+    namespace: "default",
+    name: "web",
+    word: "clone/web -n default",
+    desired: 4,
+    updated: 1,
+    available: 4,
+    partition: 0,
+    allowed: 1,
+    isPaused: false,
+    revision: "new",
+    state: "progressing",
+    message: "on its way",
+    reason: "",
+    reasonText: "",
+    ...over,
+  };
+}
+
+/** A ready pod of the old revision. */
+export function pod(number: number, over: Partial<PodItem> = {}): PodItem {
+  return {
+    is: "pod",
+    namespace: "default",
+    name: `web-${number}`,
+    node: `node-${number % 5}`,
+    revision: "old",
+    state: "ready",
+    reason: "",
+    restarts: 0,
+    image: "web:1",
+    ...over,
+  };
+}
+
+/** Texts that would end the place where they stand, or begin another, if they were written there as they are. */
+export const hostileTexts: readonly string[] = [
+  `</script><script>window.attacked=1</script>`,
+  `</SCRIPT ><img src=x onerror="window.attacked=1">`,
+  `<!--<script>`,
+  `-->]]>`,
+  "line\u2028separator\u2029paragraph",
+  `"'\`\${window.attacked=1}\\`,
+  "one\ntwo\r\n\0three",
+  "\ud800 alone",
+];
