@@ -22,6 +22,31 @@ async function cluster(t: Test) {
   return { objects: sandbox.cluster, kubeconfig, helm: call };
 }
 
+/** What the controller in the cluster writes once it runs: webhooks and conversions call its Service. */
+function callServices(objects: Objects): void {
+  const service = { namespace: "kruise-system", name: "kruise-webhook-service", path: "/" };
+  const call = (client: unknown): void => {
+    if (!(client instanceof Object && "url" in client)) return;
+    Reflect.deleteProperty(client, "url");
+    Reflect.set(client, "service", service);
+  };
+  for (const resource of webhookResources)
+    for (const { metadata } of [...objects.list(resource)])
+      objects.update(resource, { name: metadata.name ?? "" }, (live) => {
+        call(valueAt(live, "spec", "conversion", "webhook", "clientConfig"));
+        for (const webhook of Array.isArray(live["webhooks"]) ? live["webhooks"] : [])
+          call(valueAt(webhook, "clientConfig"));
+      });
+}
+
+const webhookResources = [
+  "customresourcedefinitions.apiextensions.k8s.io",
+  "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+  "validatingwebhookconfigurations.admissionregistration.k8s.io",
+];
+
+type Objects = Awaited<ReturnType<typeof cluster>>["objects"];
+
 /** Ends the Job of the hook as its container would: by what `uninstall --check` says. */
 function runHook({ objects, kubeconfig }: Awaited<ReturnType<typeof cluster>>): {
   readonly said: string[];
@@ -127,6 +152,44 @@ t.test("helm", { skip: helmMissing }, async (t) => {
     const after = objects.get("deployments.apps", at("kruise-controller-manager"));
     t.equal(after?.metadata.uid, before?.metadata.uid);
     t.match(after?.metadata, { annotations: { "meta.helm.sh/release-name": "kruise" } });
+  });
+
+  await t.test(
+    "over a controller outside of the cluster it is refused before anything is written",
+    async (t) => {
+      const { objects, kubeconfig, helm } = await cluster(t);
+      t.match(await runHere(`install --webhook-host 127.0.0.1 --kubeconfig ${kubeconfig}`), { code: 0 });
+      const take = () => helm("install", "kruise", chart, "--take-ownership");
+      const before = objects.get("namespaces", { name: "kruise-system" });
+      const refused = await take();
+      t.match(refused, {
+        code: 1,
+        stderr: /call a controller that runs outside of it, at https:\/\/127\.0\.0\.1:9876,/,
+      });
+      t.match(await helm("list", "--all", "--all-namespaces", "--short"), { code: 0, stdout: /^$/ });
+      t.strictSame(objects.get("namespaces", { name: "kruise-system" }), before);
+      t.equal(objects.get("deployments.apps", at("kruise-controller-manager")), undefined);
+
+      const [, command = ""] = /^ +refit (install .+)$/m.exec(refused.stderr) ?? [];
+      t.match(await runHere(`${command} --kubeconfig ${kubeconfig}`), { code: 0 });
+      callServices(objects);
+      t.match(await take(), { code: 0 });
+      t.match(await helm("upgrade", "kruise", chart), { code: 0, stdout: /STATUS: deployed/ });
+    },
+  );
+
+  await t.test("a definition alone that calls a controller outside of the cluster is enough", async (t) => {
+    const { objects, helm } = await cluster(t);
+    t.match(await helm("install", "kruise", chart), { code: 0 });
+    const definition = { name: "statefulsets.apps.kruise.io" };
+    objects.update("customresourcedefinitions.apiextensions.k8s.io", definition, (live) => {
+      const client = valueAt(live, "spec", "conversion", "webhook", "clientConfig");
+      if (!(client instanceof Object)) throw new Error("no conversion");
+      Reflect.deleteProperty(client, "service");
+      Reflect.set(client, "url", "https://10.0.0.9:9876/convert");
+    });
+    t.match(await helm("upgrade", "kruise", chart), { code: 1, stderr: /at https:\/\/10\.0\.0\.9:9876,/ });
+    t.match(await helm("list", "--all", "--all-namespaces"), { stdout: /\bdeployed\b/ });
   });
 
   await t.test("what the chart installs, refit install leaves as it is", async (t) => {

@@ -3,7 +3,7 @@
  * What is not known here throws. tools/chart_test.ts holds it to the real helm, where there is one.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { RE2JS } from "re2js";
 import { parse, stringify } from "yaml";
 
@@ -299,6 +299,8 @@ const printedYaml = remembered((json) => stringify(JSON.parse(json), { lineWidth
 /** Helm's and Go's, each with as many arguments as the chart gives it. */
 const functions: Readonly<Record<string, (...given: readonly unknown[]) => unknown>> = {
   and: (...given) => (given.every(isTruthy) ? given.at(-1) : given.find((value) => !isTruthy(value))),
+  append: (list, item) => [...items(list), item],
+  base: (path) => basename(String(path)),
   concat: (...lists) => lists.flatMap(items),
   default: (fallback, value) => (isTruthy(value) ? value : fallback),
   dict: (...pairs) =>
@@ -322,6 +324,8 @@ const functions: Readonly<Record<string, (...given: readonly unknown[]) => unkno
   hasPrefix: (prefix, text) => String(text).startsWith(String(prefix)),
   index: (of, at) => (Array.isArray(of) ? of[Number(at)] : fields(of)[String(at)]),
   list: (...given) => given,
+  // As where there is no cluster: "helm template" and "helm lint".
+  lookup: () => ({}),
   lower: (text) => String(text).toLowerCase(),
   merge: (onto, more) => Object.assign(fields(onto), { ...fields(more), ...fields(onto) }),
   nindent: indented,
@@ -339,4 +343,6 @@ const functions: Readonly<Record<string, (...given: readonly unknown[]) => unkno
   ternary: (yes, no, condition) => (condition === true ? yes : no),
   toString: printedText,
   toYaml: (value) => printedYaml(JSON.stringify(value ?? null)),
+  trimSuffix: (suffix, text) =>
+    String(text).endsWith(String(suffix)) ? String(text).slice(0, -String(suffix).length) : text,
 };
