@@ -9,6 +9,7 @@ const text = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
 interface Step {
   readonly uses?: string;
   readonly run?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Job {
@@ -47,6 +48,20 @@ t.test("every image is pushed, on the bases of the Containerfiles", async (t) =>
     t.ok([env["NODE_BASE"], env["DENO_BASE"]].includes(base), `${file}: ${base}`);
   }
 });
+
+t.test(
+  "the chart that is published names the images that are pushed, and is a file of the release",
+  async (t) => {
+    const [push, pack] = ["skopeo copy", "helm package"].map((word) =>
+      steps.find(({ run }) => run?.includes(word)),
+    );
+    t.match(push?.run, /docker:\/\/\$registry\/\$image:\$\{GITHUB_REF_NAME#v\}/);
+    t.match(push?.run, /echo "registry=\$registry"/);
+    t.match(pack?.run, /node tools\/release_chart\.ts --registry "\$REGISTRY" --out chart\/refit\n/);
+    t.match(pack?.env?.["REGISTRY"], /^\$\{\{ steps\.push\.outputs\.registry \}\}$/);
+    t.match(jobs["release"]?.steps.map(({ run }) => run).join("\n"), /cp built\/chart\/\*\.tgz release\//);
+  },
+);
 
 t.test("bases are digests, and nothing is built without an answer about advisories", async (t) => {
   const build = steps.find(({ run }) => run?.includes("npm run images"))?.run ?? "";
