@@ -79,12 +79,26 @@ t.test("uninstall --check names what is left, and removes nothing", async (t) =>
     selector: { matchLabels: { app: "a" } },
     template: { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "a", image: "a:1" }] } },
   };
-  sandbox.cluster.create("clonesets.apps.kruise.io", { metadata: { namespace: "default", name: "a" }, spec });
+  const named = (name: string) => ({ metadata: { namespace: "default", name } });
+  sandbox.cluster.create("clonesets.apps.kruise.io", { ...named("a"), spec });
   const refused = await refit("uninstall --check");
-  t.match(refused, { code: 1, stdout: "" });
+  t.match(refused, { code: 1, stdout: /^IN THE WAY +OBJECTS\nclonesets\.apps\.kruise\.io +default\/a\n$/ });
+  t.match(await refit("uninstall"), { code: 1, stdout: "" });
   t.match(
     refused.stderr,
     /^error: there still exists some clonesets in the cluster; delete them first: "kubectl delete clonesets.apps.kruise.io --all --all-namespaces --cascade=orphan" leaves/,
+  );
+  for (const name of ["b", "c", "d"])
+    sandbox.cluster.create("clonesets.apps.kruise.io", { ...named(name), spec });
+  const subset = { name: "one", nodeSelectorTerm: {} };
+  const spread = {
+    targetRef: { apiVersion: "apps.kruise.io/v1alpha1", kind: "CloneSet", name: "a" },
+    subsets: [subset],
+  };
+  sandbox.cluster.create("workloadspreads.apps.kruise.io", { ...named("w"), spec: spread });
+  t.match(
+    (await refit("uninstall --check")).stdout,
+    /^clonesets\S+ +default\/a, default\/b, default\/c, …\nworkloadspreads\S+ +default\/w\n$/m,
   );
   t.ok(sandbox.cluster.get("namespaces", { name: "kruise-system" }));
 });

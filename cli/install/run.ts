@@ -1,10 +1,12 @@
 import { kinds } from "../../controller/index.ts";
-import { ignoreNotFound, isKubeError } from "../../kube/index.ts";
+import { keyOf } from "../../kube/core/index.ts";
+import { ignoreNotFound } from "../../kube/index.ts";
 import type { Flags } from "../arguments.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
+import { textTable } from "../text_table.ts";
 import { type AgentInstall, agentPort } from "./agent.ts";
 import { applyObject, builtinType, refOfObject, waitEstablished } from "./apply.ts";
 import { type ControllerInstall, controllerPorts } from "./controller_deployment.ts";
@@ -117,7 +119,7 @@ export async function runManifests(call: Call): Promise<number> {
 
 export async function runUninstall(call: Call): Promise<number> {
   const access = await call.cluster();
-  await refuseWhileUsed(access);
+  await refuseWhileUsed(call, access);
   if (call.flags.on("check")) {
     call.print("cluster is clean, ready to delete kruise");
     return 0;
@@ -133,27 +135,43 @@ export async function runUninstall(call: Call): Promise<number> {
   return 0;
 }
 
-async function refuseWhileUsed(access: ClusterAccess): Promise<void> {
-  const used: Pick<ResourceType, "plural" | "group">[] = [];
+interface UsedKind {
+  readonly resource: Pick<ResourceType, "plural" | "group">;
+  /** The first of its objects; of a further one a mark only. */
+  readonly objects: readonly string[];
+}
+
+const mostNamed = 3;
+
+/** Throws CliError while objects are left. A check also prints which, as a table. */
+async function refuseWhileUsed(call: Call, access: ClusterAccess): Promise<void> {
+  const used = await usedKinds(access);
+  if (used.length === 0) return;
+  if (call.flags.on("check"))
+    for (const line of textTable(["IN THE WAY", "OBJECTS"], used.map(rowOf))) call.print(line);
+  const objects = used.map(({ resource }) => `some ${resource.plural}`).join(" and ");
+  const resources = used.map(resourceName).join(",");
+  throw new CliError(
+    `there still exists ${objects} in the cluster; delete them first: "kubectl delete ${resources} --all --all-namespaces --cascade=orphan" leaves their pods, without that option they go, too`,
+  );
+}
+
+const resourceName = ({ resource: { plural, group } }: UsedKind): string => `${plural}.${group}`;
+const rowOf = (used: UsedKind): string[] => [resourceName(used), used.objects.join(", ")];
+
+async function usedKinds(access: ClusterAccess): Promise<UsedKind[]> {
+  const used: UsedKind[] = [];
   for (const { resource, perNode } of kinds) {
     if (perNode) continue;
     const type = await access.types.findKind(resource.group, resource.kind);
-    if (type !== undefined && (await hasObjects(access, type))) used.push(resource);
+    const objects = type === undefined ? [] : await firstObjects(access, type);
+    if (objects.length > 0) used.push({ resource, objects });
   }
-  if (used.length > 0) {
-    const objects = used.map(({ plural }) => `some ${plural}`).join(" and ");
-    const resources = used.map(({ plural, group }) => `${plural}.${group}`).join(",");
-    throw new CliError(
-      `there still exists ${objects} in the cluster; delete them first: "kubectl delete ${resources} --all --all-namespaces --cascade=orphan" leaves their pods, without that option they go, too`,
-    );
-  }
+  return used;
 }
 
-async function hasObjects({ client }: ClusterAccess, type: ResourceType): Promise<boolean> {
-  try {
-    return (await client.list(objectResource(type), { limit: 1 })).items.length > 0;
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return false;
-    throw error;
-  }
+async function firstObjects({ client }: ClusterAccess, type: ResourceType): Promise<string[]> {
+  const list = await client.list(objectResource(type), { limit: mostNamed + 1 }).catch(ignoreNotFound);
+  const names = (list?.items ?? []).map((object) => keyOf(refOfObject(object)));
+  return names.length > mostNamed ? [...names.slice(0, mostNamed), "…"] : names;
 }

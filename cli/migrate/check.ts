@@ -1,5 +1,8 @@
+import { kinds } from "../../crds/index.ts";
 import type { Call } from "../command.ts";
 import { CliError } from "../errors.ts";
+import { textTable, wrapped } from "../text_table.ts";
+import type { MigrationFacts } from "./facts.ts";
 import { type Finding, findingsOf, restartCount } from "./findings.ts";
 import { readFacts } from "./read_facts.ts";
 
@@ -10,16 +13,40 @@ export async function runMigrateCheck(call: Call): Promise<number> {
     throw new CliError(`invalid value "${format}" for --output: must be json`);
   const facts = await readFacts(call, await call.cluster());
   const findings = findingsOf(facts);
-  const restarts = restartCount(facts);
-  if (format === "json") call.print(JSON.stringify({ restarts, findings, facts }, undefined, 2));
-  else printFindings(call, findings, restarts);
+  if (format === "json")
+    call.print(JSON.stringify({ restarts: restartCount(facts), findings, facts }, undefined, 2));
+  else printFindings(call, findings, facts);
   return findings.some(({ inTheWay }) => inTheWay) ? 1 : 0;
 }
 
-function printFindings(call: Call, findings: readonly Finding[], restarts: number): void {
-  for (const { inTheWay, message } of findings) if (!inTheWay) call.print(message);
-  call.print(`Pods that would be deleted or restarted: ${restarts}`);
+/** What is in the way comes first: it is what somebody has to do something about. */
+function printFindings(call: Call, findings: readonly Finding[], facts: MigrationFacts): void {
   printObstacles(call, findings);
+  call.print(`Pods that would be deleted or restarted: ${restartCount(facts)}`);
+  const notes = findings.filter(({ inTheWay }) => !inTheWay);
+  if (notes.length > 0) call.print("Good to know:");
+  for (const { message } of notes)
+    for (const [number, line] of linesOf(call, message).entries())
+      call.print(`  ${number === 0 ? "" : "  "}${line}`);
+  for (const line of definitionsTable(facts)) call.print(line);
+}
+
+/** Files and pipes keep lines whole. */
+const linesOf = ({ io }: Call, message: string): string[] =>
+  wrapped(message, io.isTTY ? io.columns - 4 : Number.POSITIVE_INFINITY);
+
+function definitionsTable({ definitions, objects }: MigrationFacts): string[] {
+  const countOf = (name: string): number => {
+    const known = kinds.find(({ plural, group }) => `${plural}.${group}` === name);
+    return objects[known?.kind ?? ""] ?? 0;
+  };
+  const rows = definitions.map(({ name, served, stored }) => [
+    name,
+    String(countOf(name)),
+    served.join(","),
+    stored.join(","),
+  ]);
+  return rows.length === 0 ? [] : textTable(["DEFINITION", "OBJECTS", "SERVED", "STORED"], rows);
 }
 
 /** Returns the findings that are in the way. */

@@ -40,7 +40,11 @@ t.test("a cluster as OpenKruise leaves it: no pod would be touched", async (t) =
   await untilReady();
   const { code, stdout, stderr } = await check();
   t.equal(code, 0, stderr);
-  t.match(stdout, /^Pods that would be deleted or restarted: 0$/m);
+  const lines = stdout.split("\n");
+  t.same(lines.slice(0, 2), ["Nothing is in the way.", "Pods that would be deleted or restarted: 0"]);
+  t.match(stdout, /^DEFINITION +OBJECTS +SERVED +STORED$/m);
+  t.match(stdout, /^clonesets\.apps\.kruise\.io +[1-9]\d* +v1alpha1(,v1beta1)? +v1\w+$/m);
+  t.notMatch(stdout, /mutate-/, "who answers webhooks is named once");
 });
 
 const inTheWay = async (): Promise<{ code: number; found: string[] }> => {

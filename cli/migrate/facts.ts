@@ -22,7 +22,7 @@ export interface Definition {
 export interface Webhooks {
   /** `kruise-mutating-webhook-configuration`. */
   readonly name: string;
-  /** `namespace/service` or a URL, each once. */
+  /** `namespace/service` or `https://host:port`, each once. */
   readonly backends: readonly string[];
 }
 

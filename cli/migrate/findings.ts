@@ -20,8 +20,7 @@ export function findingsOf(facts: MigrationFacts): Finding[] {
   return [
     ...managerFindings(facts),
     ...webhookFindings(facts),
-    ...facts.definitions.map(definitionFinding),
-    ...kindsFindings(facts),
+    ...facts.definitions.flatMap(definitionFindings),
     ...facts.planned.flatMap(plannedFindings),
     ...facts.unplanned.map(({ object, error }) => obstacle(`${object} cannot be planned: ${error}`)),
     ...facts.differences.map(note),
@@ -59,15 +58,10 @@ function webhookFindings({ namespace, webhooks }: MigrationFacts): Finding[] {
 
 const isService = (backend: string): boolean => !backend.startsWith("https:");
 
-function definitionFinding({ name, served, stored }: Definition): Finding {
-  const text = `${name}: served as ${served.join(", ")}; stored as ${stored.join(", ")}`;
+function definitionFindings({ name, stored }: Definition): Finding[] {
   const unknown = stored.filter((version) => !knownVersions.includes(version));
-  return unknown.length === 0 ? note(text) : obstacle(`${text}; ${unknown.join(", ")} is not known here`);
-}
-
-function kindsFindings({ objects }: MigrationFacts): Finding[] {
-  const used = Object.entries(objects).map(([kind, count]) => `${kind} ${count}`);
-  return used.length === 0 ? [] : [note(`in use: ${used.join(", ")}`)];
+  if (unknown.length === 0) return [];
+  return [obstacle(`${name}: stored as ${unknown.join(", ")}, which is not known here`)];
 }
 
 function plannedFindings({ object, summary, touches, newRevision, notice }: Planned): Finding[] {

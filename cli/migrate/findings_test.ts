@@ -61,7 +61,7 @@ t.test("what would restart pods, cannot be read or belongs to another namespace 
     [{ webhooks: [{ name: "w", backends: ["other/service"] }] }, /in another namespace/],
     [
       { definitions: definition === undefined ? [] : [{ ...definition, stored: ["v1"] }] },
-      /v1 is not known here/,
+      /stored as v1, which is not known here/,
     ],
     [{ unplanned: [{ object: "CloneSet a/c", error: "no template" }] }, /cannot be planned: no template/],
     [{ unread: ["DaemonSet: forbidden"] }, /not read: DaemonSet: forbidden/],

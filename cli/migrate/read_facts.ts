@@ -183,9 +183,12 @@ function plannedOf(object: string, stored: AnyObject, forecast: Forecast): Plann
 function backendOf(webhook: unknown): string {
   const service = ["clientConfig", "service"];
   const name = textAt(webhook, ...service, "name");
-  if (name === undefined) return textAt(webhook, "clientConfig", "url") ?? "";
+  if (name === undefined) return originOf(textAt(webhook, "clientConfig", "url") ?? "");
   return `${textAt(webhook, ...service, "namespace") ?? ""}/${name}`;
 }
+
+/** Each webhook has a path of its own: who answers is the same. */
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url);
 
 function workloadOf(object: AnyObject): Workload[] {
   const { kind } = object;
