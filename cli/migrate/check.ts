@@ -1,8 +1,9 @@
 import { kinds } from "../../crds/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import type { Call } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { textTable, wrapped } from "../text_table.ts";
-import type { MigrationFacts } from "./facts.ts";
+import type { Definition, MigrationFacts } from "./facts.ts";
 import { type Finding, findingsOf, restartCount } from "./findings.ts";
 import { readFacts } from "./read_facts.ts";
 
@@ -35,18 +36,24 @@ function printFindings(call: Call, findings: readonly Finding[], facts: Migratio
 const linesOf = ({ io }: Call, message: string): string[] =>
   wrapped(message, io.isTTY ? io.columns - 4 : Number.POSITIVE_INFINITY);
 
+/** Of those that have objects: the others have nothing that could change. */
 function definitionsTable({ definitions, objects }: MigrationFacts): string[] {
-  const countOf = (name: string): number => {
+  const countOf = ({ name }: Definition): number => {
     const known = kinds.find(({ plural, group }) => `${plural}.${group}` === name);
     return objects[known?.kind ?? ""] ?? 0;
   };
-  const rows = definitions.map(({ name, served, stored }) => [
-    name,
-    String(countOf(name)),
-    served.join(","),
-    stored.join(","),
+  const used = definitions.filter((definition) => countOf(definition) > 0);
+  const rows = used.map((definition) => [
+    definition.name,
+    String(countOf(definition)),
+    definition.served.join(","),
+    definition.stored.join(","),
   ]);
-  return rows.length === 0 ? [] : textTable(["DEFINITION", "OBJECTS", "SERVED", "STORED"], rows);
+  const others = definitions.length - used.length;
+  return [
+    ...(rows.length === 0 ? [] : textTable(["DEFINITION", "OBJECTS", "SERVED", "STORED"], rows)),
+    ...(others === 0 ? [] : [`Without objects: ${counted(others, "definition")}.`]),
+  ];
 }
 
 /** Returns the findings that are in the way. */
