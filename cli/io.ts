@@ -36,3 +36,8 @@ export function paintFor(io: Pick<Io, "isTTY" | "env">): Paint {
 export function cellsOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }
+
+/** Cells in which sentences are wrapped. Files and pipes keep lines whole. */
+export function sentenceWidth({ isTTY, columns }: Pick<Io, "isTTY" | "columns">): number {
+  return isTTY ? columns : Number.POSITIVE_INFINITY;
+}

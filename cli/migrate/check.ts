@@ -2,6 +2,7 @@ import { kinds } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
 import type { Call } from "../command.ts";
 import { CliError } from "../errors.ts";
+import { sentenceWidth } from "../io.ts";
 import { textTable, wrapped } from "../text_table.ts";
 import type { Definition, MigrationFacts } from "./facts.ts";
 import { type Finding, findingsOf, restartCount } from "./findings.ts";
@@ -32,9 +33,7 @@ function printFindings(call: Call, findings: readonly Finding[], facts: Migratio
   for (const line of definitionsTable(facts)) call.print(line);
 }
 
-/** Files and pipes keep lines whole. */
-const linesOf = ({ io }: Call, message: string): string[] =>
-  wrapped(message, io.isTTY ? io.columns - 4 : Number.POSITIVE_INFINITY);
+const linesOf = ({ io }: Call, message: string): string[] => wrapped(message, sentenceWidth(io) - 4);
 
 /** Of those that have objects: the others have nothing that could change. */
 function definitionsTable({ definitions, objects }: MigrationFacts): string[] {

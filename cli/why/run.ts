@@ -6,6 +6,7 @@ import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { featureGates } from "../feature_gates.ts";
 import type { AnyObject } from "../fields.ts";
+import { sentenceWidth } from "../io.ts";
 import { readManifests } from "../manifest_input.ts";
 import { isTypeName, targetOrWorkload } from "../named_workload.ts";
 import { type AnswerFormat, answerFormat, printObject } from "../object_output.ts";
@@ -170,7 +171,7 @@ function forecastOf(call: Call, access: ClusterAccess, { subject, planner }: Pla
 function printPlan(call: Call, { target }: PlanItem, forecast: Forecast): void {
   const { type, ref } = target;
   const { summary, waiting, requeueAfterMs } = forecast;
-  call.print(`${call.paint("bold", objectName(type, ref.name))}: ${summary}`);
+  printSentence(call, `${call.paint("bold", objectName(type, ref.name))}: ${summary}`);
   const next = nextLines(forecast, type);
   if (next.length === 0) call.print("Nothing to do.");
   printLines(call, "Next:", next);
@@ -180,7 +181,11 @@ function printPlan(call: Call, { target }: PlanItem, forecast: Forecast): void {
 }
 
 function printNotices(call: Call, { notices = [] }: Forecast): void {
-  for (const notice of notices) call.print(`Note: ${notice}.`);
+  for (const notice of notices) printSentence(call, `Note: ${notice}.`);
+}
+
+function printSentence(call: Call, sentence: string): void {
+  for (const line of wrapped(sentence, sentenceWidth(call.io))) call.print(line);
 }
 
 const gatesOf = ({ flags }: Call): FeatureGates => featureGates(flags.text("feature-gates") ?? "");
@@ -202,8 +207,8 @@ function printWaiting(
   const now = call.host.clock.now();
   const shown = waiting.slice(0, mostReasons);
   const below = " ".repeat(width + 2);
-  // Files and pipes keep lines whole, and so do commands that are to be pasted.
-  const room = call.io.isTTY ? Math.max(leastRoom, call.io.columns - width - 4) : Number.POSITIVE_INFINITY;
+  // Commands that are to be pasted stay whole.
+  const room = Math.max(leastRoom, sentenceWidth(call.io) - width - 4);
   for (const entry of shown) {
     const [first = "", ...others] = wrapped(describeWaiting(entry), room);
     call.print(`  ${call.paint("yellow", entry.reason.padEnd(width))}  ${first}`);
