@@ -151,7 +151,8 @@ export class ResourceTypes {
 
   async #fetch(path: string, group: string, version: string): Promise<readonly ResourceType[]> {
     try {
-      return typesOf(await this.#client.request("GET", path), group, version);
+      const answer = await this.#client.request("GET", path);
+      return typesOf(listedIn(answer, "resources", path), group, version);
     } catch (error) {
       if (isKubeError(error, "NotFound")) return [];
       throw error;
@@ -208,7 +209,7 @@ function answersTo(type: ResourceType, word: string): boolean {
 }
 
 function groupsOf(answer: unknown): Group[] {
-  return listAt(answer, "groups").map((group) => {
+  return listedIn(answer, "groups", "/apis").map((group) => {
     const preferred = textAt(group, "preferredVersion", "version") ?? "";
     const versions = listAt(group, "versions").map((version) => textAt(version, "version") ?? "");
     return {
@@ -218,9 +219,18 @@ function groupsOf(answer: unknown): Group[] {
   });
 }
 
-function typesOf(answer: unknown, group: string, version: string): ResourceType[] {
+/** Throws CliError for what is no list: taken for an empty one, an installation in use would seem to be none. */
+function listedIn(answer: unknown, field: "groups" | "resources", path: string): readonly unknown[] {
+  const listed = at(answer, field);
+  if (Array.isArray(listed)) return listed;
+  throw new CliError(
+    `GET ${path}: the answer has no list of ${field}: is this the address of a Kubernetes API server?`,
+  );
+}
+
+function typesOf(resources: readonly unknown[], group: string, version: string): ResourceType[] {
   const types: ResourceType[] = [];
-  for (const resource of listAt(answer, "resources")) {
+  for (const resource of resources) {
     const plural = textAt(resource, "name") ?? "";
     if (plural === "" || plural.includes("/")) continue;
     const kind = textAt(resource, "kind") ?? "";
