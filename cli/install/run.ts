@@ -121,7 +121,7 @@ export async function runUninstall(call: Call): Promise<number> {
   const access = await call.cluster();
   await refuseWhileUsed(call, access);
   if (call.flags.on("check")) {
-    call.print("cluster is clean, ready to delete kruise");
+    call.print(cleanText);
     return 0;
   }
   // Webhooks first: without a controller behind them they would block what follows.
@@ -146,14 +146,25 @@ const mostNamed = 3;
 /** Throws CliError while objects are left. A check also prints which, as a table. */
 async function refuseWhileUsed(call: Call, access: ClusterAccess): Promise<void> {
   const used = await usedKinds(access);
-  if (used.length === 0) return;
-  if (call.flags.on("check"))
+  if (call.flags.on("check") && used.length > 0)
     for (const line of textTable(["IN THE WAY", "OBJECTS"], used.map(rowOf))) call.print(line);
+  const refusal = refusalOf(used);
+  if (refusal !== undefined) throw new CliError(refusal);
+}
+
+/** What `uninstall --check` says. */
+export async function uninstallCheck(access: ClusterAccess): Promise<{ isClean: boolean; said: string }> {
+  const refusal = refusalOf(await usedKinds(access));
+  return { isClean: refusal === undefined, said: refusal ?? cleanText };
+}
+
+const cleanText = "cluster is clean, ready to delete kruise";
+
+function refusalOf(used: readonly UsedKind[]): string | undefined {
+  if (used.length === 0) return undefined;
   const objects = used.map(({ resource }) => `some ${resource.plural}`).join(" and ");
   const resources = used.map(resourceName).join(",");
-  throw new CliError(
-    `there still exists ${objects} in the cluster; delete them first: "kubectl delete ${resources} --all --all-namespaces --cascade=orphan" leaves their pods, without that option they go, too`,
-  );
+  return `there still exists ${objects} in the cluster; delete them first: "kubectl delete ${resources} --all --all-namespaces --cascade=orphan" leaves their pods, without that option they go, too`;
 }
 
 const resourceName = ({ resource: { plural, group } }: UsedKind): string => `${plural}.${group}`;

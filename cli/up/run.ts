@@ -23,7 +23,7 @@ import {
   usualPodCapacity,
 } from "../../sandbox/index.ts";
 import { parseArguments } from "../arguments.ts";
-import type { Call } from "../command.ts";
+import type { Call, ClusterAccess } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
 import { listenError } from "../controller/listen_error.ts";
 import { startControllerProcess } from "../controller/process.ts";
@@ -31,15 +31,18 @@ import { aborted } from "../controller/run.ts";
 import { type ProcessSettings, processSettings } from "../controller/settings.ts";
 import { textLog } from "../controller/text_log.ts";
 import { Verbosity } from "../controller/verbosity.ts";
-import { CliError } from "../errors.ts";
+import { CliError, describeError } from "../errors.ts";
 import { textAt } from "../fields.ts";
 import { freePort } from "../free_port.ts";
 import { globalFlagsBeside } from "../global_flags.ts";
 import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
 import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
+import { uninstallCheck } from "../install/run.ts";
+import { ResourceTypes } from "../resource_types.ts";
 import { demoName, printKept, runDemo } from "./demo.ts";
 import { claimKubeconfig, type KubeconfigFile, processRuns } from "./kubeconfig_file.ts";
 import { parentGone } from "./parent_gone.ts";
+import { answerUninstallChecks, type CheckResult } from "./uninstall_checks.ts";
 
 /** Where the controller is installed, and as whom it runs. */
 const namespace = "kruise-system";
@@ -139,6 +142,8 @@ async function runAll(
   const { log, logFile } = logTo(call, kubeconfig.path, started);
   const client = clientOf(call, credentialsFor(cluster, cluster.token), log);
   started.defer(() => client.close());
+  const access = { client, namespace: "default", types: new ResourceTypes(client) };
+  started.defer(answerUninstallChecks(cluster.cluster, () => checkUninstall(access)));
   const credentials = await install(call, cluster, client, { settings, webhookPort });
   const own = { client: clientOf(call, credentials, log), admissionClient: clientOf(call, credentials, log) };
   started.defer(() => own.client.close());
@@ -160,6 +165,15 @@ async function runAll(
   if (options.once) return;
   printHints(call, kubeconfig.path, logFile);
   await Promise.race([ended(call, options), controller.failed]);
+}
+
+async function checkUninstall(access: ClusterAccess): Promise<CheckResult> {
+  try {
+    const { isClean, said } = await uninstallCheck(access);
+    return { code: isClean ? 0 : 1, said };
+  } catch (error) {
+    return { code: 1, said: describeError(error) };
+  }
 }
 
 async function ended({ host, io, print }: Call, { outlivesParent }: UpOptions): Promise<void> {

@@ -3,10 +3,14 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
+import { objectsIn } from "../../testkit/cli/chart_model.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
+import { readChart } from "../../testkit/cli/fake_helm.ts";
+import { listAt, textAt } from "../fields.ts";
 import { processHost } from "../host.ts";
 
 const host = processHost();
+const chart = readChart(join(import.meta.dirname, "../../bundles/chart"));
 
 t.test("up --once: a cluster, a controller, a rollout in place, and nothing left behind", async (t) => {
   const kubeconfig = join(t.testdir(), "kubeconfig");
@@ -113,6 +117,60 @@ t.test("up stays until Ctrl-C; meanwhile every command works on it; install and 
   t.equal(code, 0);
   t.equal(lines.at(-1), "Stopping.\n");
 });
+
+t.test(
+  "the chart's check before an uninstallation is really made: it fails while workloads are left",
+  async (t) => {
+    const kubeconfig = join(t.testdir(), "kubeconfig");
+    const stopping = new AbortController();
+    t.teardown(() => stopping.abort());
+    const isUp = Promise.withResolvers<void>();
+    const write = (text: string): void => {
+      if (text.includes("Ctrl-C")) isUp.resolve();
+    };
+    const io = { stdout: { write }, signal: stopping.signal };
+    const running = run(`up --timing fast --pods 2 --nodes 1 --seed 6 --kubeconfig-out ${kubeconfig}`, {
+      host,
+      io,
+    });
+    await isUp.promise;
+    const { client } = await host.connect({
+      kubeconfig,
+      context: undefined,
+      timeoutMs: undefined,
+      userAgent: "test",
+      env: {},
+    });
+    t.teardown(() => client.close());
+    const rendered = objectsIn(chart.render(chart.valuesWith({})));
+    const hook = Object.values(rendered).find(({ kind }) => kind === "Job");
+    const jobs = "/apis/batch/v1/namespaces/default/jobs";
+    const outcome = async (name: string): Promise<unknown> => {
+      const spec = hook?.["spec"];
+      await client.request("POST", jobs, {
+        ...hook,
+        metadata: { name },
+        spec: JSON.parse(JSON.stringify(spec).replace("kruise-helm-hook", "default")),
+      });
+      for (;;) {
+        const job = await client.request("GET", `${jobs}/${name}`);
+        const ended = listAt(job, "status", "conditions").find((condition) =>
+          ["Complete", "Failed"].includes(textAt(condition, "type") ?? ""),
+        );
+        if (ended !== undefined) return textAt(ended, "type");
+        await host.clock.sleep(50);
+      }
+    };
+    t.equal(await outcome("in-use"), "Failed");
+    t.match(await run(`logs job/in-use --kubeconfig ${kubeconfig}`, { host }), { code: 0 });
+    await client.request("DELETE", "/apis/apps.kruise.io/v1beta1/namespaces/default/clonesets/demo");
+    while ((await run(`uninstall --check --kubeconfig ${kubeconfig}`, { host })).code !== 0)
+      await host.clock.sleep(50);
+    t.equal(await outcome("clean"), "Complete");
+    stopping.abort();
+    t.equal((await running).code, 0);
+  },
+);
 
 t.test("what cannot start says why in one line", async (t) => {
   const folder = t.testdir({ file: "" });

@@ -722,7 +722,7 @@ async function budgeted(app: string): Promise<void> {
   await refit(`set image clone/${app} web=web:2`);
 }
 
-t.test("each reason is named", { timeout: 120_000 }, async (t) => {
+t.test("each reason is named", { timeout: 400_000 }, async (t) => {
   for (const { made } of Object.values(cases)) await made();
   for (const [name, { words, says }] of Object.entries(cases))
     await t.test(name, (t) => explains(t, words, says));
