@@ -150,12 +150,12 @@ export function optionalObjectList<P extends TProperties>(
 
 /** `spec` of a kind. */
 export function specOf<P extends TProperties>(properties: P) {
-  return object("What is wanted.", properties);
+  return object("What is wanted: written by users, carried out by the controller.", properties);
 }
 
 /** `status` of a kind. */
 export function statusOf<P extends TProperties>(properties: P) {
-  return object("What is observed.", properties);
+  return object("What is observed: written by the controller, read by users.", properties);
 }
 
 /** A value of which the schema says nothing; `T` is what admission makes sure of. */
@@ -191,12 +191,14 @@ export function container<P extends TProperties>(description: string, properties
 const requirement = object("One condition on a label.", {
   key: text("Label key."),
   operator: text("In, NotIn, Exists or DoesNotExist."),
-  values: optional(strings("Values for In and NotIn.", { atomic: true })),
+  values: optional(
+    strings("Values: at least one for In and NotIn, none for Exists and DoesNotExist.", { atomic: true }),
+  ),
 });
 
 /** The fields of a label selector, for kinds that add fields of their own beside them. */
 const selectorFields = {
-  matchExpressions: optional(list("Conditions that all must hold.", requirement, { atomic: true })),
+  matchExpressions: optional(list("Conditions on labels that all must hold.", requirement, { atomic: true })),
   matchLabels: optional(stringMap("Labels that all must be present with these values.")),
 };
 
@@ -206,20 +208,20 @@ export function labelSelector(description: string) {
 
 /** Nodes by name or by label. */
 export function nodeNamesOrLabels(description: string) {
-  const fields = { ...selectorFields, names: optional(strings("Names of nodes.")) };
+  const fields = { ...selectorFields, names: optional(strings("Names of nodes, each once.")) };
   return Unsafe<LabelSelector & { names?: string[] }>({ ...object(description, fields, { atomic: true }) });
 }
 
-const observations = "Latest observations of the object's state.";
+const observations = "What is observed of the object's state, one entry a type.";
 
 /** Conditions, which may be absent, with the fields that the kinds of this API write; `extra` adds to them. */
 export function conditions<P extends TProperties>(extra: P) {
   const fields = {
     type: text("Name of the condition."),
     status: text("True, False or Unknown."),
-    reason: optional(text("Cause of the last change, for programs.")),
-    message: optional(text("Cause of the last change, for people.")),
-    lastTransitionTime: optional(dateTime("When the status changed last.")),
+    reason: optional(text("Cause of the last change in one word, for programs.")),
+    message: optional(text("Cause of the last change in a sentence, for people.")),
+    lastTransitionTime: optional(dateTime("When the status of the condition changed last.")),
     ...extra,
   };
   return optionalObjectList(observations, "One condition.", fields);
@@ -232,15 +234,17 @@ const conditionType =
 export function strictConditions() {
   const fields = {
     type: text("Name of the condition.", { maxLength: 316, pattern: conditionType }),
-    status: choice("Whether the condition holds.", ["True", "False", "Unknown"]),
-    observedGeneration: optional(int64("Generation that was looked at.", { minimum: 0 })),
-    lastTransitionTime: dateTime("When the status changed last."),
-    reason: text("Cause of the last change, for programs.", {
+    status: choice("Whether the condition holds: True, False or Unknown.", ["True", "False", "Unknown"]),
+    observedGeneration: optional(
+      int64("Value of metadata.generation that the condition is about.", { minimum: 0 }),
+    ),
+    lastTransitionTime: dateTime("When the status of the condition changed last."),
+    reason: text("Cause of the last change in one word, for programs.", {
       minLength: 1,
       maxLength: 1024,
       pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
     }),
-    message: text("Cause of the last change, for people.", { maxLength: 32768 }),
+    message: text("Cause of the last change in a sentence, for people.", { maxLength: 32768 }),
   };
   return optionalObjectList(observations, "One condition.", fields, { keys: ["type"] });
 }

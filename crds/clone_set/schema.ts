@@ -5,15 +5,22 @@ import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
 import {
+  annotatedInPlaceUpdateStrategy,
   collisionCount,
+  currentRevision,
   inPlaceUpdateStrategy,
+  labelSelectorText,
   lifecycle,
+  minReadySeconds,
   observedGeneration,
+  podUpdatePolicyWords,
   priorityStrategy,
   revisionHistoryLimit,
   scatterStrategy,
   templateSelector,
+  updateRevision,
   updateStrategy,
+  wantedReplicas,
 } from "../fragments.ts";
 import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
@@ -22,30 +29,63 @@ import { convertCloneSet } from "./convert.ts";
 
 const common = {
   lifecycle,
-  minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available.")),
+  minReadySeconds,
   progressDeadlineSeconds: s.optional(
-    s.int32("Seconds without progress until the condition Progressing turns False."),
+    s.int32(
+      "Seconds without progress after which the condition Progressing turns False; the rollout " +
+        "goes on. Without it, and with 2147483647, there is no such condition. To be more than " +
+        "minReadySeconds.",
+    ),
   ),
-  replicas: s.optional(s.int32("Wanted number of pods; 1 by default.")),
+  replicas: wantedReplicas,
   revisionHistoryLimit,
   selector: templateSelector,
-  template: s.podTemplate("The pods to create."),
-  volumeClaimTemplates: s.optional(s.preserve<PersistentVolumeClaim[]>("Claims created for each pod.")),
+  template: s.podTemplate(
+    "Pods that are created, as a pod template of Kubernetes. A change of it begins a rollout.",
+  ),
+  volumeClaimTemplates: s.optional(
+    s.preserve<PersistentVolumeClaim[]>(
+      "PersistentVolumeClaims that are made for each pod. A change reaches claims of new pods only.",
+    ),
+  ),
 };
 
 const scaling = {
   maxUnavailable: s.optional(
-    s.intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
+    s.intOrString(
+      "Most pods that may be unavailable while pods are created: a number, or a percentage of " +
+        "replicas rounded up. Without it, all missing pods are created at once.",
+    ),
   ),
-  podsToDelete: s.optional(s.strings("Pods to remove first; emptied when they are gone.")),
+  podsToDelete: s.optional(
+    s.strings(
+      "Names of pods to delete, each once; with a lower replicas they are the ones that go, " +
+        "else others take their place. Names of pods that are gone are taken out of the list.",
+    ),
+  ),
 };
 
 const rollout = {
-  inPlaceUpdateStrategy,
-  maxSurge: s.optional(s.intOrString("Pods above the wanted number during an update; 0 by default.")),
-  maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 20% by default.")),
-  partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
-  paused: s.optional(s.flag("Hold the update; scaling goes on.")),
+  maxSurge: s.optional(
+    s.intOrString(
+      "Most pods above replicas during an update: a number, or a percentage of replicas rounded " +
+        "up; 0 by default, and 0 while paused. Not with InPlaceOnly.",
+    ),
+  ),
+  maxUnavailable: s.optional(
+    s.intOrString(
+      "Most pods that may be unavailable during an update: a number, or a percentage of " +
+        "replicas, rounded up where maxSurge is 0 and down where it is not; 20% by default.",
+    ),
+  ),
+  partition: s.optional(
+    s.intOrString(
+      "Pods that keep the old revision: a number, or a percentage of replicas rounded up, with " +
+        "fractions as 33.3%; 0 by default. A percentage below 100% lets at least one of several " +
+        "pods be updated.",
+    ),
+  ),
+  paused: s.optional(s.flag("Update no further pods; scaling goes on. The default is false.")),
   priorityStrategy,
   scatterStrategy,
 };
@@ -54,18 +94,27 @@ const specV1alpha1 = s.specOf({
   ...common,
   scaleStrategy: s.optionalObject("How the number of pods is changed.", {
     ...scaling,
-    disablePVCReuse: s.optional(s.flag("Delete claims of vanished pods instead of giving them to new pods.")),
+    disablePVCReuse: s.optional(
+      s.flag(
+        "Delete the claims of pods that are gone, instead of giving them to the pods that take " +
+          "their place; false by default.",
+      ),
+    ),
   }),
   updateStrategy: s.optionalObject("How pods are brought to a new revision.", {
     ...rollout,
-    type: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+    inPlaceUpdateStrategy: annotatedInPlaceUpdateStrategy,
+    type: s.optional(
+      s.text(`${podUpdatePolicyWords} OnDelete: a pod gets the new revision when somebody deletes it.`),
+    ),
   }),
 });
 
 /** `spec.updateStrategy.rollingUpdate` of the storage version. */
 const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
   ...rollout,
-  podUpdatePolicy: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+  inPlaceUpdateStrategy,
+  podUpdatePolicy: s.optional(s.text(podUpdatePolicyWords)),
 });
 
 /** Spec of the storage version; UnitedDeployment embeds it. */
@@ -73,26 +122,47 @@ export const cloneSetSpec = s.specOf({
   ...common,
   scaleStrategy: s.optionalObject("How the number of pods is changed.", {
     ...scaling,
-    enablePVCReuse: s.optional(s.flag("Give claims of vanished pods to new pods.", { default: false })),
-    excludePreparingDelete: s.optional(s.flag("Do not count pods that are held before their deletion.")),
+    enablePVCReuse: s.optional(
+      s.flag(
+        "Give the claims of pods that are gone to the pods that take their place, instead of " +
+          "deleting them; false by default.",
+        { default: false },
+      ),
+    ),
+    excludePreparingDelete: s.optional(
+      s.flag(
+        "Do not count pods in the state PreparingDelete as replicas, so that others are created " +
+          "while they wait; false by default.",
+      ),
+    ),
   }),
   updateStrategy: s.optional(updateStrategy(rollingUpdate)),
 });
 
 const status = s.statusOf({
-  availableReplicas: s.int32("Pods that are ready for minReadySeconds and in state Normal."),
+  availableReplicas: s.int32(
+    "Number of pods that have been ready for minReadySeconds and are in the lifecycle state Normal.",
+  ),
   collisionCount,
-  conditions: s.conditions({ lastUpdateTime: s.optional(s.dateTime("When status or reason changed last.")) }),
-  currentRevision: s.optional(s.text("Revision from which pods are updated.")),
-  expectedUpdatedReplicas: s.optional(s.int32("Pods that the partition lets be updated.")),
-  labelSelector: s.optional(s.text("The selector as text, for the scale subresource.")),
+  conditions: s.conditions({
+    lastUpdateTime: s.optional(s.dateTime("When the status or the reason of the condition changed last.")),
+  }),
+  currentRevision,
+  expectedUpdatedReplicas: s.optional(
+    s.int32(
+      "Number of pods that should have the update revision: replicas without those that the partition keeps.",
+    ),
+  ),
+  labelSelector: labelSelectorText,
   observedGeneration,
-  readyReplicas: s.int32("Pods that are ready."),
-  replicas: s.int32("Pods that exist and are active."),
-  updateRevision: s.optional(s.text("Revision of the present template.")),
-  updatedAvailableReplicas: s.optional(s.int32("Available pods at the update revision.")),
-  updatedReadyReplicas: s.int32("Ready pods at the update revision."),
-  updatedReplicas: s.int32("Pods at the update revision."),
+  readyReplicas: s.int32("Number of pods that run and are ready, and are not being updated in place."),
+  replicas: s.int32(
+    "Number of pods that are there, without those that succeeded, failed or are being deleted.",
+  ),
+  updateRevision,
+  updatedAvailableReplicas: s.optional(s.int32("Number of available pods at the update revision.")),
+  updatedReadyReplicas: s.int32("Number of ready pods at the update revision."),
+  updatedReplicas: s.int32("Number of pods at the update revision."),
 });
 
 export type CloneSetSpec = s.Static<typeof cloneSetSpec>;

@@ -6,7 +6,8 @@ import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
 import {
   collisionCount,
-  lifecycle,
+  deletionLifecycle,
+  minReadySeconds,
   observedGeneration,
   revisionHistoryLimit,
   templateSelector,
@@ -16,57 +17,117 @@ import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import { convertDaemonSet } from "./convert.ts";
 
-const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
-  maxSurge: s.optional(
-    s.intOrString("Nodes that may run an old and a new pod at the same time; 0 by default."),
-  ),
-  maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 1 by default.")),
-  partition: s.optional(s.intOrString("Pods that stay at the old revision; 0 by default.")),
-  paused: s.optional(s.flag("Hold the update.")),
-  rollingUpdateType: s.optional(s.text("Standard (default) or InPlaceIfPossible.")),
-  selector: s.optional(s.labelSelector("Nodes whose pods are updated; all by default.")),
-});
+const rollingUpdateTypes =
+  "Standard (the default): a pod is deleted and made anew. InPlaceIfPossible: a pod is " +
+  "changed in place where the change allows it, as one of images, labels or annotations " +
+  "does, else made anew.";
+
+function rollingUpdate(types: string) {
+  return s.object("Settings of the type RollingUpdate.", {
+    maxSurge: s.optional(
+      s.intOrString(
+        "Most nodes that run an old and a new pod at the same time during an update: a number, or " +
+          "a percentage of the nodes that should run the pod, rounded up; 0 by default. Either this " +
+          "or maxUnavailable is more than 0, and with InPlaceIfPossible it is 0.",
+      ),
+    ),
+    maxUnavailable: s.optional(
+      s.intOrString(
+        "Most nodes whose pod may be unavailable during an update: a number, or a percentage of " +
+          "the nodes that should run the pod, rounded up; 1 by default where maxSurge is not set " +
+          "either.",
+      ),
+    ),
+    partition: s.optional(
+      s.intOrString(
+        "Nodes whose pod keeps the old revision, those with the lowest names: a number, or a " +
+          "percentage of the nodes that should run the pod, rounded down; 0 by default. A pod that " +
+          "is made anew has the new one.",
+      ),
+    ),
+    paused: s.optional(
+      s.flag("Update no further pods; pods for new nodes are still created. The default is false."),
+    ),
+    rollingUpdateType: s.optional(s.text(types)),
+    selector: s.optional(
+      s.labelSelector("Nodes whose pods are updated, by their labels; all nodes by default."),
+    ),
+  });
+}
 
 const common = {
-  burstReplicas: s.optional(s.intOrString("Pods created or deleted in one pass; 250 by default.")),
-  lifecycle,
-  minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available.")),
+  burstReplicas: s.optional(
+    s.intOrString(
+      "Most pods that are created, and most that are deleted or updated in place, in one pass: " +
+        "a number, or a percentage of the nodes that should run the pod, rounded down and at " +
+        "least 1; 250 by default.",
+    ),
+  ),
+  lifecycle: deletionLifecycle,
+  minReadySeconds,
   revisionHistoryLimit,
   selector: templateSelector,
-  template: s.podTemplate("The pods to create, one on each suitable node."),
-  updateStrategy: s.optional(updateStrategy(rollingUpdate)),
+  template: s.podTemplate(
+    "Pods that are created, one on each suitable node, as a pod template of Kubernetes. A " +
+      "change of it begins a rollout.",
+  ),
 };
 
-const specV1alpha1 = s.specOf(common);
+const specV1alpha1 = s.specOf({
+  ...common,
+  updateStrategy: s.optional(
+    updateStrategy(
+      rollingUpdate(
+        `${rollingUpdateTypes} Surging: stored as Standard, with maxSurge 1 and maxUnavailable 0.`,
+      ),
+    ),
+  ),
+});
 
 const spec = s.specOf({
   ...common,
+  updateStrategy: s.optional(updateStrategy(rollingUpdate(rollingUpdateTypes))),
   scaleStrategy: s.optionalObject("How pods are created.", {
-    partitionedScaling: s.optional(s.flag("Create missing pods in portions, as the partition allows.")),
+    partitionedScaling: s.optional(
+      s.flag(
+        "Let partition hold creations, too: of the nodes without a pod, only as many get one as " +
+          "the partition lets have the new revision; false by default.",
+      ),
+    ),
   }),
 });
 
 const statusCommon = {
   collisionCount,
   conditions: s.conditions({}),
-  currentNumberScheduled: s.int32("Nodes that run the pod and should."),
-  desiredNumberScheduled: s.int32("Nodes that should run the pod."),
-  numberAvailable: s.optional(s.int32("Nodes whose pod is available.")),
-  numberMisscheduled: s.int32("Nodes that run the pod and should not."),
-  numberReady: s.int32("Nodes whose pod is ready."),
-  numberUnavailable: s.optional(s.int32("Nodes that should have an available pod and have none.")),
+  currentNumberScheduled: s.int32("Number of nodes that run the pod and should."),
+  desiredNumberScheduled: s.int32("Number of nodes that should run the pod."),
+  numberAvailable: s.optional(
+    s.int32("Number of nodes that should run the pod and whose pod has been ready for minReadySeconds."),
+  ),
+  numberMisscheduled: s.int32("Number of nodes that run the pod and should not."),
+  numberReady: s.int32("Number of nodes that should run the pod and whose pod is ready."),
+  numberUnavailable: s.optional(
+    s.int32("Number of nodes that should run the pod and have no available one."),
+  ),
   observedGeneration,
-  updatedNumberScheduled: s.int32("Nodes that run the pod at the update revision."),
+  updatedNumberScheduled: s.int32(
+    "Number of nodes that should run the pod and whose pod is at the update revision.",
+  ),
 };
 
 const statusV1alpha1 = s.statusOf({
   ...statusCommon,
-  daemonSetHash: s.optional(s.text("Hash of the present template.")),
+  daemonSetHash: s.optional(
+    s.text("Hash of the present template, as in the label controller-revision-hash of its pods."),
+  ),
 });
 
 const status = s.statusOf({
   ...statusCommon,
-  updateRevision: s.optional(s.text("Revision of the present template.")),
+  updateRevision: s.optional(
+    s.text("Hash of the present template, as in the label controller-revision-hash of its pods."),
+  ),
 });
 
 export type DaemonSetSpec = s.Static<typeof spec>;

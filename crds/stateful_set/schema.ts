@@ -5,14 +5,19 @@ import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
 import {
+  annotatedInPlaceUpdateStrategy,
   collisionCount,
-  inPlaceUpdateStrategy,
+  currentRevision,
+  labelSelectorText,
   lifecycle,
   observedGeneration,
+  podUpdatePolicyWords,
   priorityStrategy,
   revisionHistoryLimit,
   templateSelector,
+  updateRevision,
   updateStrategy,
+  wantedReplicas,
 } from "../fragments.ts";
 import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
@@ -20,26 +25,67 @@ import type { PersistentVolumeClaim } from "../pod_template.ts";
 import { convertStatefulSet } from "./convert.ts";
 
 const rollingUpdate = s.object("Settings of the type RollingUpdate.", {
-  inPlaceUpdateStrategy,
-  maxUnavailable: s.optional(s.intOrString("Pods that may be unavailable during an update; 1 by default.")),
-  minReadySeconds: s.optional(s.int32("Seconds a pod must be ready to count as available, 0 to 300.")),
-  partition: s.optional(s.int32("Number of pods that stay at the old revision; 0 by default.")),
-  paused: s.optional(s.flag("Hold the update; scaling goes on.")),
-  podUpdatePolicy: s.optional(s.text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
-  unorderedUpdate: s.optionalObject("Update by priority instead of by ordinal.", {
-    priorityStrategy,
-  }),
+  inPlaceUpdateStrategy: annotatedInPlaceUpdateStrategy,
+  maxUnavailable: s.optional(
+    s.intOrString(
+      "Most pods that may be unavailable during an update: a number, or a percentage of " +
+        "replicas rounded down and at least 1; 1 by default. More than 1 needs " +
+        "podManagementPolicy Parallel.",
+    ),
+  ),
+  minReadySeconds: s.optional(
+    s.int32(
+      "Seconds for which a new pod must be ready before it counts as available, while updating " +
+        "and while scaling: 0 to 300; 0 by default.",
+    ),
+  ),
+  partition: s.optional(
+    s.int32(
+      "Number of pods that keep the old revision, those with the lowest ordinals unless " +
+        "unorderedUpdate is set; 0 by default. It counts pods and is no ordinal.",
+    ),
+  ),
+  paused: s.optional(s.flag("Update no further pods; scaling goes on. The default is false.")),
+  podUpdatePolicy: s.optional(
+    s.text(
+      `${podUpdatePolicyWords} The last two need the readiness gate InPlaceUpdateReady in the template.`,
+    ),
+  ),
+  unorderedUpdate: s.optionalObject(
+    "Update pods by priority, instead of from the highest ordinal down. Needs podManagementPolicy Parallel.",
+    {
+      priorityStrategy,
+    },
+  ),
 });
 
 const common = {
-  podManagementPolicy: s.optional(s.text("OrderedReady (default) or Parallel; cannot be changed.")),
-  replicas: s.optional(s.int32("Wanted number of pods; 1 by default.")),
+  podManagementPolicy: s.optional(
+    s.text(
+      "OrderedReady (the default): pods are created from the lowest ordinal up and deleted from " +
+        "the highest down, one at a time, each when the one before is available. Parallel: all at " +
+        "once. It cannot be changed.",
+    ),
+  ),
+  replicas: wantedReplicas,
   revisionHistoryLimit,
   selector: templateSelector,
-  serviceName: s.optional(s.text("Service that gives the pods their names; cannot be changed.")),
-  template: s.podTemplate("The pods to create."),
+  serviceName: s.optional(
+    s.text(
+      "Name of the headless Service that gives each pod its name in the DNS. It must be made " +
+        "apart, and cannot be changed.",
+    ),
+  ),
+  template: s.podTemplate(
+    "Pods that are created, as a pod template of Kubernetes. A change of it begins a rollout.",
+  ),
   updateStrategy: s.optional(updateStrategy(rollingUpdate)),
-  volumeClaimTemplates: s.optional(s.preserve<PersistentVolumeClaim[]>("Claims kept for each ordinal.")),
+  volumeClaimTemplates: s.optional(
+    s.preserve<PersistentVolumeClaim[]>(
+      "PersistentVolumeClaims that are made for each ordinal, and stay when its pod is made " +
+        "anew. A change reaches new claims only, unless volumeClaimUpdateStrategy says otherwise.",
+    ),
+  ),
 };
 
 const specV1alpha1 = s.specOf(common);
@@ -49,49 +95,88 @@ export const statefulSetSpec = s.specOf({
   ...common,
   lifecycle,
   ordinals: s.optionalObject("Numbering of the pods.", {
-    start: s.optional(s.int32("First ordinal; 0 by default.")),
+    start: s.optional(
+      s.int32(
+        "Ordinal of the first pod; 0 by default. Needs feature gate StatefulSetStartOrdinal, and " +
+          "has no effect without it.",
+      ),
+    ),
   }),
-  persistentVolumeClaimRetentionPolicy: s.optionalObject("What becomes of the claims.", {
-    whenDeleted: s.optional(s.text("Retain (default) or Delete the claims with the set.")),
-    whenScaled: s.optional(s.text("Retain (default) or Delete the claims of pods that are scaled in.")),
-  }),
+  persistentVolumeClaimRetentionPolicy: s.optionalObject(
+    "What becomes of the claims. Needs feature gate StatefulSetAutoDeletePVC.",
+    {
+      whenDeleted: s.optional(
+        s.text(
+          "When the set is deleted: Retain (the default) keeps its claims, Delete deletes them with it.",
+        ),
+      ),
+      whenScaled: s.optional(
+        s.text(
+          "When the set is scaled in: Retain (the default) keeps the claims of the pods that go, " +
+            "Delete deletes them.",
+        ),
+      ),
+    },
+  ),
   reserveOrdinals: s.optional(
-    s.list("Ordinals that are left out.", s.intOrString("A number, or a closed range such as 3-5.")),
+    s.list(
+      "Ordinals that no pod gets. A pod that has one goes, and the next free ordinal takes its " +
+        "place: replicas counts without them.",
+      s.intOrString("An ordinal as a number, or a range as text such as 3-5, both ends included."),
+    ),
   ),
   scaleStrategy: s.optionalObject("How the number of pods is changed.", {
     maxUnavailable: s.optional(
-      s.intOrString("Pods that may be unavailable while scaling out; unlimited by default."),
+      s.intOrString(
+        "Most pods that may be unavailable while pods are created: a number, or a percentage of " +
+          "replicas rounded down and at least 1. Without it, all missing pods are created at once. " +
+          "Needs podManagementPolicy Parallel.",
+      ),
     ),
   }),
-  volumeClaimUpdateStrategy: s.optionalObject("When changed claim templates reach claims.", {
-    type: s.optional(s.text("OnPodRollingUpdate or OnDelete.")),
-  }),
+  volumeClaimUpdateStrategy: s.optionalObject(
+    "When a change of volumeClaimTemplates reaches claims that exist. Needs feature gate " +
+      "StatefulSetAutoResizePVCGate.",
+    {
+      type: s.optional(
+        s.text(
+          "OnDelete (the default): when a claim is deleted and made anew. OnPodRollingUpdate: a " +
+            "claim whose size grew is grown before its pod is updated.",
+        ),
+      ),
+    },
+  ),
 });
 
 const statusCommon = {
-  availableReplicas: s.int32("Pods that are available."),
+  availableReplicas: s.int32("Number of pods that have been ready for minReadySeconds."),
   collisionCount,
   conditions: s.conditions({}),
-  currentReplicas: s.int32("Pods at the current revision."),
-  currentRevision: s.optional(s.text("Revision from which pods are updated.")),
-  labelSelector: s.optional(s.text("The selector as text, for the scale subresource.")),
+  currentReplicas: s.int32("Number of pods at the current revision, without those that are being deleted."),
+  currentRevision,
+  labelSelector: labelSelectorText,
   observedGeneration,
-  readyReplicas: s.int32("Pods that are ready."),
-  replicas: s.int32("Pods that exist."),
-  updateRevision: s.optional(s.text("Revision of the present template.")),
-  updatedReplicas: s.int32("Pods at the update revision."),
+  readyReplicas: s.int32("Number of pods that run and are ready."),
+  replicas: s.int32("Number of pods that are there, those that are being deleted included."),
+  updateRevision,
+  updatedReplicas: s.int32("Number of pods at the update revision, without those that are being deleted."),
 };
 
 const statusV1alpha1 = s.statusOf(statusCommon);
 
 const status = s.statusOf({
   ...statusCommon,
-  updatedAvailableReplicas: s.optional(s.int32("Available pods at the update revision.")),
-  updatedReadyReplicas: s.optional(s.int32("Ready pods at the update revision.")),
+  updatedAvailableReplicas: s.optional(s.int32("Number of available pods at the update revision.")),
+  updatedReadyReplicas: s.optional(s.int32("Number of ready pods at the update revision.")),
   volumeClaims: s.optionalObjectList("How far claims match their templates.", "One claim template.", {
-    compatibleReadyReplicas: s.int32("Claims that match the template and have their size."),
-    compatibleReplicas: s.int32("Claims that match the template."),
-    volumeClaimName: s.text("Name of the claim template."),
+    compatibleReadyReplicas: s.int32(
+      "Number of compatible claims whose volume has the size that they ask for.",
+    ),
+    compatibleReplicas: s.int32(
+      "Number of claims of pods that ask for at least the size of the template, with its class " +
+        "and access modes.",
+    ),
+    volumeClaimName: s.text("Name of the claim in volumeClaimTemplates."),
   }),
 });
 
