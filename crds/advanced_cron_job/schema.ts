@@ -10,45 +10,76 @@ import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 
 const templateCommon = {
-  broadcastJobTemplate: s.optionalObject("A BroadcastJob.", {
-    metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
+  broadcastJobTemplate: s.optionalObject("A BroadcastJob, which runs a pod on each suitable node.", {
+    metadata: s.optional(s.objectMetadata("Labels and annotations that each job gets.")),
     spec: s.optional(broadcastJobSpec),
   }),
-  jobTemplate: s.optional(s.preserve<Record<string, unknown>>("A Job of the group batch.")),
+  jobTemplate: s.optional(
+    s.preserve<Record<string, unknown>>("A Job of Kubernetes, as the jobTemplate of a CronJob."),
+  ),
 };
 
 const common = {
   concurrencyPolicy: s.optional(
-    s.choice("What happens while an earlier job still runs.", ["Allow", "Forbid", "Replace"]),
+    s.choice(
+      "What happens when the time comes while an earlier job still runs. Allow (the default): " +
+        "both run. Forbid: this time is left out. Replace (the default with " +
+        "imageListPullJobTemplate, which does not take Allow): the earlier job is deleted.",
+      ["Allow", "Forbid", "Replace"],
+    ),
   ),
-  failedJobsHistoryLimit: s.optional(s.int32("Failed jobs that are kept.")),
-  paused: s.optional(s.flag("Start no further jobs.")),
-  schedule: s.text("When to start, in cron's form.", { minLength: 0 }),
-  startingDeadlineSeconds: s.optional(s.int64("Seconds a missed start may be late.")),
-  successfulJobsHistoryLimit: s.optional(s.int32("Succeeded jobs that are kept.")),
-  timeZone: s.optional(s.text("Time zone of the schedule; that of the controller by default.")),
+  failedJobsHistoryLimit: s.optional(
+    s.int32("Number of failed jobs that are kept, the latest; 1 by default, 0 keeps none."),
+  ),
+  paused: s.optional(
+    s.flag(
+      "Start no further jobs; those that run go on. The latest missed one starts when this " +
+        "ends. The default is false.",
+    ),
+  ),
+  schedule: s.text(
+    "When to start: the five fields of cron (minute, hour, day of month, month, day of week " +
+      "from 0 for Sunday to 6), @hourly, @daily, @weekly, @monthly, @yearly, or @every with a " +
+      "duration as 1h30m.",
+    { minLength: 0 },
+  ),
+  startingDeadlineSeconds: s.optional(
+    s.int64(
+      "Seconds for which a missed start is made up for; what is later is left out. Without it " +
+        "there is no limit.",
+    ),
+  ),
+  successfulJobsHistoryLimit: s.optional(
+    s.int32("Number of succeeded jobs that are kept, the latest; 3 by default, 0 keeps none."),
+  ),
+  timeZone: s.optional(
+    s.text(
+      "Time zone of the schedule, by its name in the IANA database, as Europe/Berlin; that of " +
+        "the controller by default.",
+    ),
+  ),
 };
 
 const specV1alpha1 = s.specOf({
   ...common,
-  template: s.object("The job to start; exactly one form.", templateCommon),
+  template: s.object("Job that is started: exactly one of the fields.", templateCommon),
 });
 
 const spec = s.specOf({
   ...common,
-  template: s.object("The job to start; exactly one form.", {
+  template: s.object("Job that is started: exactly one of the fields.", {
     ...templateCommon,
-    imageListPullJobTemplate: s.optionalObject("An ImageListPullJob.", {
-      metadata: s.optional(s.objectMetadata("Labels and annotations of the created object.")),
+    imageListPullJobTemplate: s.optionalObject("An ImageListPullJob, which pulls images on nodes.", {
+      metadata: s.optional(s.objectMetadata("Labels and annotations that each job gets.")),
       spec: s.optional(imageListPullJobSpec),
     }),
   }),
 });
 
 const status = s.statusOf({
-  active: s.optional(s.list("Jobs that run.", objectReference("One job."))),
-  lastScheduleTime: s.optional(s.dateTime("When a job was started last.")),
-  type: s.optional(s.text("Kind of job that is started.")),
+  active: s.optional(s.list("Jobs that have not ended.", objectReference("One job."))),
+  lastScheduleTime: s.optional(s.dateTime("Latest time of the schedule for which a job was started.")),
+  type: s.optional(s.text("Kind of the jobs: Job, BroadcastJob or ImageListPullJob.")),
 });
 
 export type AdvancedCronJobSpec = s.Static<typeof spec>;

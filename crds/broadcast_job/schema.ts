@@ -10,29 +10,62 @@ import type { Decoded } from "../kind_reader.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const broadcastJobSpec = s.specOf({
-  completionPolicy: s.optionalObject("When the job is done.", {
-    activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job fails.")),
-    ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
-    type: s.optional(s.text("Always (default): the job ends; Never: it goes on with new nodes.")),
+  completionPolicy: s.optionalObject("When the job is done, and what becomes of it.", {
+    activeDeadlineSeconds: s.optional(
+      s.int64(
+        "Seconds from the start of the job after which its pods are deleted and it has failed; " +
+          "without it there is no limit. With type Always only.",
+      ),
+    ),
+    ttlSecondsAfterFinished: s.optional(
+      s.int32(
+        "Seconds after its end until the job and its pods are deleted, 0 for at once; without it " +
+          "they stay. With type Always only.",
+      ),
+    ),
+    type: s.optional(
+      s.text(
+        "Always (the default): the job ends when every node's pod has ended. Never: it does not " +
+          "end, and nodes that join get a pod.",
+      ),
+    ),
   }),
   failurePolicy: s.optionalObject("What a failed pod means for the job.", {
-    restartLimit: s.optional(s.int32("Failures until the policy acts.")),
-    type: s.optional(s.text("FailFast (default), Continue or Pause.")),
+    restartLimit: s.optional(
+      s.int32(
+        "Restarts of the containers of one pod, all together, beyond which the pod counts as " +
+          "failed; 0 by default. For restartPolicy OnFailure.",
+      ),
+    ),
+    type: s.optional(
+      s.text(
+        "FailFast (the default): the other pods are deleted and the job has failed. Continue: the " +
+          "job goes on. Pause: no further pods are created, and those that run go on.",
+      ),
+    ),
   }),
-  parallelism: s.optional(s.intOrString("Pods that run at the same time; unlimited by default.")),
-  paused: s.optional(s.flag("Create no further pods.")),
-  template: s.podTemplate("The pod to run once on each suitable node."),
+  parallelism: s.optional(
+    s.intOrString(
+      "Most pods that run at the same time: a number, or a percentage of the nodes that get a " +
+        "pod, rounded up; 2147483647 by default, which is no limit. With 0 nothing is started.",
+    ),
+  ),
+  paused: s.optional(s.flag("Create no further pods; those that run go on. The default is false.")),
+  template: s.podTemplate(
+    "Pod that runs once on each suitable node, as a pod template of Kubernetes with " +
+      "restartPolicy Never or OnFailure. A change reaches pods that are created later.",
+  ),
 });
 
 const status = s.statusOf({
-  active: s.optional(s.int32("Pods that run.")),
+  active: s.optional(s.int32("Number of pods that have not ended.")),
   completionTime,
-  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
-  desired: s.optional(s.int32("Nodes on which a pod should run.")),
-  failed: s.optional(s.int32("Pods that failed.")),
-  phase: s.optional(s.text("running, paused, completed or failed.")),
+  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When the condition was checked last.")) }),
+  desired: s.optional(s.int32("Number of nodes on which a pod should run.")),
+  failed: s.optional(s.int32("Number of pods that failed.")),
+  phase: s.optional(s.text("State of the job: running, paused, completed or failed.")),
   startTime,
-  succeeded: s.optional(s.int32("Pods that succeeded.")),
+  succeeded: s.optional(s.int32("Number of pods that succeeded.")),
 });
 
 export type BroadcastJobSpec = s.Static<typeof broadcastJobSpec>;

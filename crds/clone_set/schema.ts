@@ -4,6 +4,10 @@ import { ageColumn, containerColumns, integerColumn, wideColumn } from "../colum
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
+import { observedGeneration } from "../fragments.ts";
+import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
+import type { PersistentVolumeClaim } from "../pod_template.ts";
 import {
   annotatedInPlaceUpdateStrategy,
   collisionCount,
@@ -12,7 +16,6 @@ import {
   labelSelectorText,
   lifecycle,
   minReadySeconds,
-  observedGeneration,
   podUpdatePolicyWords,
   priorityStrategy,
   revisionHistoryLimit,
@@ -21,10 +24,7 @@ import {
   updateRevision,
   updateStrategy,
   wantedReplicas,
-} from "../fragments.ts";
-import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
-import type { Decoded } from "../kind_reader.ts";
-import type { PersistentVolumeClaim } from "../pod_template.ts";
+} from "../workload_fragments.ts";
 import { convertCloneSet } from "./convert.ts";
 
 const common = {

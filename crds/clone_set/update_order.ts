@@ -1,8 +1,8 @@
 /** What admission refuses in the order of an update, for every kind that has one. Spec: cloneset 6. */
 import { type FieldError, required, validateSelector } from "../../kube/core/index.ts";
 import type { Static } from "../dsl.ts";
-import type { priorityStrategy, scatterStrategy } from "../fragments.ts";
 import { termCount } from "../rules.ts";
+import type { priorityStrategy, scatterStrategy } from "../workload_fragments.ts";
 
 type PriorityStrategy = Static<typeof priorityStrategy>;
 type ScatterStrategy = Static<typeof scatterStrategy>;

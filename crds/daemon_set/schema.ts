@@ -4,17 +4,17 @@ import { ageColumn, containerColumns, integerColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
+import { observedGeneration } from "../fragments.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
 import {
   collisionCount,
   deletionLifecycle,
   minReadySeconds,
-  observedGeneration,
   revisionHistoryLimit,
   templateSelector,
   updateStrategy,
-} from "../fragments.ts";
-import type { KindObject, PrinterColumn } from "../kind.ts";
-import type { Decoded } from "../kind_reader.ts";
+} from "../workload_fragments.ts";
 import { convertDaemonSet } from "./convert.ts";
 
 const rollingUpdateTypes =

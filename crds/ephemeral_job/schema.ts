@@ -8,27 +8,41 @@ import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Container } from "../pod_template.ts";
 
 const spec = s.specOf({
-  activeDeadlineSeconds: s.optional(s.int64("Seconds after which the job ends.")),
-  parallelism: s.optional(s.int32("Pods that are worked on at the same time; 1 by default.")),
-  paused: s.optional(s.flag("Go to no further pods.")),
-  replicas: s.optional(s.int32("Number of pods; all that match by default.")),
-  selector: s.labelSelector("Pods that get the containers."),
+  activeDeadlineSeconds: s.optional(
+    s.int64(
+      "Seconds from the start of the job after which it ends as failed; without it there is no " +
+        "limit. Containers that run go on.",
+    ),
+  ),
+  parallelism: s.optional(s.int32("Number of pods in which containers run at the same time; 1 by default.")),
+  paused: s.optional(s.flag("Go to no further pods; containers that run go on. The default is false.")),
+  replicas: s.optional(
+    s.int32("Most pods that get the containers, the oldest first; all that match by default."),
+  ),
+  selector: s.labelSelector("Pods that get the containers, by their labels, in the namespace of the job."),
   template: s.object("What runs in each pod.", {
-    ephemeralContainers: s.preserve<Container[]>("Ephemeral containers to run."),
+    ephemeralContainers: s.preserve<Container[]>(
+      "Ephemeral containers that each pod gets, as in the pod API. They can never be taken out " +
+        "of a pod again.",
+    ),
   }),
-  ttlSecondsAfterFinished: s.optional(s.int32("Seconds after which the finished job is deleted.")),
+  ttlSecondsAfterFinished: s.optional(
+    s.int32("Seconds after its end until the job is deleted, 0 for at once; 1800 by default."),
+  ),
 });
 
 const status = s.statusOf({
   completionTime,
-  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When it was checked last.")) }),
-  failed: s.optional(s.int32("Pods whose containers failed.")),
-  match: s.optional(s.int32("Pods that match.")),
-  phase: s.optional(s.text("State of the job.")),
-  running: s.optional(s.int32("Pods whose containers run.")),
+  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When the condition was checked last.")) }),
+  failed: s.optional(s.int32("Number of pods in which a container ended with an error.")),
+  match: s.optional(s.int32("Number of pods that match.")),
+  phase: s.optional(
+    s.text("State of the job: Waiting, Running, Paused, Succeeded, Failed, Error or Unknown."),
+  ),
+  running: s.optional(s.int32("Number of pods in which containers run.")),
   startTime,
-  succeeded: s.optional(s.int32("Pods whose containers succeeded.")),
-  waiting: s.optional(s.int32("Pods whose containers wait.")),
+  succeeded: s.optional(s.int32("Number of pods in which all containers ended without an error.")),
+  waiting: s.optional(s.int32("Number of pods in which containers wait to start.")),
 });
 
 export type EphemeralJobSpec = s.Static<typeof spec>;

@@ -3,27 +3,30 @@
 import { ageColumn, integerColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
-import { completionTime, imagePullSettings, startTime } from "../fragments.ts";
+import { completionTime, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
+import { imagePullSettings } from "../pull_fragments.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const imageListPullJobSpec = s.specOf({
   ...imagePullSettings,
-  images: s.strings("Images to pull."),
+  images: s.strings(
+    "Images to pull, 1 to 255, each once, with tag or digest. For each of them an ImagePullJob is made.",
+  ),
 });
 
 const status = s.statusOf({
-  active: s.optional(s.int32("Images that are being pulled.")),
-  completed: s.optional(s.int32("Images whose job ended.")),
+  active: s.optional(s.int32("Number of images that are being pulled.")),
+  completed: s.optional(s.int32("Number of images for which every node has succeeded or failed.")),
   completionTime,
   desired: s.int32("Number of images."),
   failedImageStatuses: s.optionalObjectList("Images that could not be pulled everywhere.", "One image.", {
-    imagePullJob: s.optional(s.text("Job that pulled the image.")),
-    message: s.optional(s.text("What went wrong.")),
-    name: s.optional(s.text("Image.")),
+    imagePullJob: s.optional(s.text("Name of the ImagePullJob of the image.")),
+    message: s.optional(s.text("Where to read which nodes failed.")),
+    name: s.optional(s.text("Image, as in spec.images.")),
   }),
   startTime,
-  succeeded: s.optional(s.int32("Images that were pulled on all nodes.")),
+  succeeded: s.optional(s.int32("Number of images that every node has.")),
 });
 
 export type ImageListPullJobSpec = s.Static<typeof imageListPullJobSpec>;

@@ -3,20 +3,24 @@
 import { ageColumn, integerColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
-import { completionTime, imagePullSettings, startTime } from "../fragments.ts";
+import { completionTime, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
+import { imagePullSettings } from "../pull_fragments.ts";
 
-const spec = s.specOf({ ...imagePullSettings, image: s.text("Image to pull.") });
+const spec = s.specOf({
+  ...imagePullSettings,
+  image: s.text("Image to pull, with tag or digest; the tag latest without either."),
+});
 
 const status = s.statusOf({
-  active: s.optional(s.int32("Nodes that pull.")),
+  active: s.optional(s.int32("Number of nodes that pull or are about to.")),
   completionTime,
-  desired: s.int32("Nodes that should have the image."),
-  failed: s.optional(s.int32("Nodes on which the pull failed.")),
+  desired: s.int32("Number of nodes that should have the image."),
+  failed: s.optional(s.int32("Number of nodes on which the pull failed.")),
   failedNodes: s.optional(s.strings("Names of the nodes on which the pull failed.")),
-  message: s.optional(s.text("State in words.")),
+  message: s.optional(s.text("State of the job in a sentence, with the part of the nodes that are done.")),
   startTime,
-  succeeded: s.optional(s.int32("Nodes that have the image.")),
+  succeeded: s.optional(s.int32("Number of nodes that have the image.")),
 });
 
 export type ImagePullJobSpec = s.Static<typeof spec>;

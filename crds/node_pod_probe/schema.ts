@@ -2,36 +2,36 @@
 
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
-import { probe } from "../fragments.ts";
 import type { KindObject } from "../kind.ts";
+import { probe } from "../probe_fragments.ts";
 
 const podIdentity = {
-  name: s.text("Pod."),
+  name: s.text("Name of the pod."),
   namespace: s.text("Namespace of the pod."),
   uid: s.text("UID of the pod."),
 };
 
 const spec = s.specOf({
-  podProbes: s.optionalObjectList("Pods of the node.", "One pod.", {
+  podProbes: s.optionalObjectList("Pods of the node that are probed.", "One pod.", {
     ...podIdentity,
-    IP: s.text("Address of the pod."),
-    probes: s.optionalObjectList("Probes.", "One probe.", {
-      containerName: s.text("Container in which the probe runs."),
-      name: s.text("Name of the marker and of the probe."),
-      probe: probe("What is run."),
+    IP: s.text("Address of the pod, which httpGet and tcpSocket ask."),
+    probes: s.optionalObjectList("Probes that the agent runs in the pod.", "One probe.", {
+      containerName: s.text("Name of the container that is probed."),
+      name: s.text("Names of the PodProbeMarker and of its probe, with a # between them."),
+      probe: probe("What is run, and how often."),
     }),
   }),
 });
 
 const status = s.statusOf({
-  podProbeStatuses: s.optionalObjectList("Pods of the node.", "One pod.", {
+  podProbeStatuses: s.optionalObjectList("Pods of the node that were probed.", "One pod.", {
     ...podIdentity,
-    probeStates: s.optionalObjectList("Results.", "One probe.", {
+    probeStates: s.optionalObjectList("Results of the probes.", "One probe.", {
       lastProbeTime: s.optional(s.dateTime("When the probe ran last.")),
       lastTransitionTime: s.optional(s.dateTime("When the result changed last.")),
-      message: s.optional(s.text("Output of the probe.")),
-      name: s.text("Name of the marker and of the probe."),
-      state: s.text("Succeeded, Failed or Unknown."),
+      message: s.optional(s.text("What the probe printed, or what went wrong; 1024 bytes at most.")),
+      name: s.text("Name of the probe, as in spec."),
+      state: s.text("Result: Succeeded, Failed, or Unknown before the first one."),
     }),
   }),
 });

@@ -6,12 +6,23 @@ import { targetReference } from "../fragments.ts";
 import type { KindObject } from "../kind.ts";
 import { convertPersistentPodState } from "./convert.ts";
 
-const annotations = s.optionalObjectList("Annotations of pods that are recorded.", "One annotation.", {
-  key: s.text("Annotation key."),
-});
-const targetRef = targetReference("Workload whose pods are recorded.");
-const keys = s.strings("Labels of the node whose values are kept.");
-const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
+const annotations = s.optionalObjectList(
+  "Annotations of pods whose values are kept, and given to the pods that take their place.",
+  "One annotation.",
+  {
+    key: s.text("Annotation key."),
+  },
+);
+const targetRef = targetReference(
+  "StatefulSet of either group whose pods are recorded. It cannot be changed.",
+);
+const keys = s.strings(
+  "Keys of node labels, as topology.kubernetes.io/zone. A pod that is made anew looks for a " +
+    "node with the values that its last node had.",
+);
+const retentionWords =
+  "When what is recorded of a pod is dropped. WhenScaled (the default): when the pod goes " +
+  "because the workload is scaled in. WhenDeleted: when the workload is deleted.";
 
 /** The versions differ in the name of the keys, and in what the API server itself checks. */
 function specOf<Keys extends s.TProperties, Policy extends s.TSchema>(
@@ -23,12 +34,19 @@ function specOf<Keys extends s.TProperties, Policy extends s.TSchema>(
     persistentPodAnnotations: annotations,
     persistentPodStateRetentionPolicy: s.optional(retentionPolicy),
     preferredPersistentTopology: s.optionalObjectList(
-      "Node labels that a recreated pod should find again.",
+      "Nodes that a pod prefers when it is made anew. At least this or requiredPersistentTopology is needed.",
       "One preference.",
-      { preference: s.object("Node labels.", topology), weight: s.int32("1 to 100.", weightRules) },
+      {
+        preference: s.object("Node labels that are looked for together.", topology),
+        weight: s.int32(
+          "Weight of the preference among others, brought into 1 to 100; 0 for none.",
+          weightRules,
+        ),
+      },
     ),
     requiredPersistentTopology: s.optionalObject(
-      "Node labels that a recreated pod must find again.",
+      "Nodes that a pod needs when it is made anew: it waits while none of them takes it. At " +
+        "least this or preferredPersistentTopology is needed.",
       topology,
     ),
     targetRef,
@@ -39,14 +57,16 @@ const specV1alpha1 = specOf({ nodeTopologyKeys: keys }, s.text(retentionWords), 
 const spec = specOf({ keys }, s.choice(retentionWords, ["WhenScaled", "WhenDeleted"]), { minimum: 0 });
 
 const status = s.statusOf({
-  observedGeneration: s.int64("Generation that the status is about."),
+  observedGeneration: s.int64("Value of metadata.generation that the status is about."),
   podStates: s.optional(
     s.map(
-      "Recorded states by pod name.",
+      "What is recorded of pods, by name: of each from when it was ready last.",
       s.object("One pod.", {
-        annotations: s.optional(s.stringMap("Annotations of the pod.")),
-        nodeName: s.optional(s.text("Node of the pod.")),
-        nodeTopologyLabels: s.optional(s.stringMap("Labels of that node.")),
+        annotations: s.optional(s.stringMap("Annotations of the pod that persistentPodAnnotations names.")),
+        nodeName: s.optional(s.text("Name of the node on which the pod was ready.")),
+        nodeTopologyLabels: s.optional(
+          s.stringMap("Labels of that node whose keys the spec names, as far as it has them."),
+        ),
       }),
     ),
   ),

@@ -9,53 +9,77 @@ import { convertResourceDistribution } from "./convert.ts";
 
 function namespaceList(description: string) {
   return s.object(description, {
-    list: s.optionalObjectList("Namespaces.", "One namespace.", { name: s.optional(s.text("Namespace.")) }),
+    list: s.optionalObjectList("Namespaces by name, each once.", "One namespace.", {
+      name: s.optional(s.text("Name of the namespace.")),
+    }),
   });
 }
 
-const resource = s.embeddedResource("The Secret or ConfigMap to distribute, complete.");
+const resource = s.embeddedResource(
+  "Secret or ConfigMap that is distributed, whole, with its data. Its namespace is not " +
+    "looked at; its kind and its name cannot be changed.",
+);
 
 const targetCommon = {
-  allNamespaces: s.optional(s.flag("All namespaces but excluded ones.")),
-  excludedNamespaces: s.optional(namespaceList("Namespaces that are left out, whatever else selects them.")),
-  includedNamespaces: s.optional(namespaceList("Namespaces by name.")),
+  allNamespaces: s.optional(
+    s.flag(
+      "Choose all namespaces, present and future ones; false by default. With it, names and " +
+        "labels are not looked at.",
+    ),
+  ),
+  excludedNamespaces: s.optional(namespaceList("Namespaces that are left out, whatever else chooses them.")),
+  includedNamespaces: s.optional(
+    namespaceList(
+      "Namespaces that are chosen by name; one that does not exist counts as failed until it does.",
+    ),
+  ),
 };
-const byLabels = s.optional(s.labelSelector("Namespaces by labels."));
+const byLabels = s.optional(
+  s.labelSelector("Namespaces that are chosen by their labels; an empty selector chooses none."),
+);
 
 const specV1alpha1 = s.specOf({
   resource,
-  targets: s.object("Namespaces that get the resource.", {
-    ...targetCommon,
-    namespaceLabelSelector: byLabels,
-  }),
+  targets: s.object(
+    "Namespaces that get the resource: those that any of the fields chooses, without " +
+      "kube-system and kube-public.",
+    {
+      ...targetCommon,
+      namespaceLabelSelector: byLabels,
+    },
+  ),
 });
 
 const spec = s.specOf({
   resource,
-  targets: s.object("Namespaces that get the resource.", { ...targetCommon, namespaceSelector: byLabels }),
+  targets: s.object(
+    "Namespaces that get the resource: those that any of the fields chooses, without " +
+      "kube-system and kube-public.",
+    { ...targetCommon, namespaceSelector: byLabels },
+  ),
 });
 
 function status(listName: "failedNamespace" | "failedNamespaces") {
   const condition = {
-    lastTransitionTime: s.optional(s.dateTime("When the status changed last.")),
-    reason: s.optional(s.text("Cause.")),
-    status: s.text("True, False or Unknown."),
-    type: s.text("Name of the condition."),
+    lastTransitionTime: s.optional(s.dateTime("When the status of the condition changed last.")),
+    reason: s.optional(s.text("Cause of the latest failure, or Succeeded.")),
+    status: s.text("True while there are such failures, else False."),
+    type: s.text("What failed, as GetResourceFailed, ConflictOccurred or NamespaceNotExists."),
   };
-  const failed = s.optional(s.strings("Namespaces that the condition is about."));
+  const failed = s.optional(s.strings("Names of the namespaces in which it failed."));
   return s.statusOf({
     conditions: s.optional(
       s.list(
-        "Failures by cause.",
+        "Failures, one entry for each thing that can fail.",
         listName === "failedNamespaces"
           ? s.object("One condition.", { ...condition, failedNamespaces: failed })
           : s.object("One condition.", { ...condition, failedNamespace: failed }),
       ),
     ),
-    desired: s.optional(s.int32("Namespaces that should have the resource.")),
-    failed: s.optional(s.int32("Namespaces that do not have it.")),
+    desired: s.optional(s.int32("Number of namespaces that should have the resource.")),
+    failed: s.optional(s.int32("Number of namespaces that should have it and do not.")),
     observedGeneration,
-    succeeded: s.optional(s.int32("Namespaces that have it.")),
+    succeeded: s.optional(s.int32("Number of namespaces that should have it and do.")),
   });
 }
 

@@ -4,13 +4,16 @@ import { ageColumn, containerColumns, integerColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import * as s from "../dsl.ts";
+import { observedGeneration } from "../fragments.ts";
+import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
+import type { PersistentVolumeClaim } from "../pod_template.ts";
 import {
   annotatedInPlaceUpdateStrategy,
   collisionCount,
   currentRevision,
   labelSelectorText,
   lifecycle,
-  observedGeneration,
   podUpdatePolicyWords,
   priorityStrategy,
   revisionHistoryLimit,
@@ -18,10 +21,7 @@ import {
   updateRevision,
   updateStrategy,
   wantedReplicas,
-} from "../fragments.ts";
-import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
-import type { Decoded } from "../kind_reader.ts";
-import type { PersistentVolumeClaim } from "../pod_template.ts";
+} from "../workload_fragments.ts";
 import { convertStatefulSet } from "./convert.ts";
 
 const rollingUpdate = s.object("Settings of the type RollingUpdate.", {

@@ -14,17 +14,34 @@ import {
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import { convertWorkloadSpread } from "./convert.ts";
 
-const preferredTerms = s.objectList("Nodes that pods of the subset prefer.", "One preference.", {
-  preference: nodeSelectorTerm("Nodes."),
-  weight: s.int32("1 to 100."),
-});
-const requiredTerm = nodeSelectorTerm("Nodes that pods of the subset need.");
+const preferredTerms = s.objectList(
+  "Nodes that pods of the subset prefer; they run on others when these are full.",
+  "One preference.",
+  {
+    preference: nodeSelectorTerm("Nodes that are preferred."),
+    weight: s.int32("Weight of the preference among others, 1 to 100."),
+  },
+);
+const requiredTerm = nodeSelectorTerm(
+  "Nodes that pods of the subset need, beside what the pod itself asks for.",
+);
 
 const subsetCommon = {
-  maxReplicas: s.optional(s.intOrString("Most pods the subset gets; unlimited by default.")),
-  name: s.text("Name of the subset."),
-  patch: s.optional(s.preserve<Record<string, unknown>>("Strategic merge patch on the pod.")),
-  tolerations: s.optional(tolerations("Taints that pods of the subset tolerate.")),
+  maxReplicas: s.optional(
+    s.intOrString(
+      "Most pods that the subset gets: a number, or a percentage of the workload's replicas " +
+        "rounded up, but in all subsets the same form. Without it there is no limit.",
+    ),
+  ),
+  name: s.text("Name of the subset, which no other has."),
+  patch: s.optional(
+    s.preserve<Record<string, unknown>>(
+      "Strategic merge patch that new pods of the subset get, with metadata and spec of the pod at its top.",
+    ),
+  ),
+  tolerations: s.optional(
+    tolerations("Taints that pods of the subset tolerate, beside those of the pod itself."),
+  ),
 };
 
 const subsetV1alpha1 = s.object("One subset.", {
@@ -42,44 +59,79 @@ const subset = s.object("One subset.", {
 const common = {
   scheduleStrategy: s.optional(
     subsetScheduleStrategy({
-      disableSimulationSchedule: s.optional(s.flag("Accepted and without effect.")),
+      disableSimulationSchedule: s.optional(s.flag("Accepted and without effect; false by default.")),
       rescheduleCriticalSeconds: s.optional(
-        s.int32("Seconds until a pending pod is moved to the next subset; never by default."),
+        s.int32(
+          "Seconds after its creation until a pod that no node takes is deleted, so that its " +
+            "successor goes to a later subset; never by default, and with 0. At most 295, and less " +
+            "with more than two subsets.",
+        ),
       ),
     }),
   ),
-  targetFilter: s.optionalObject("Part of the workload that is meant.", {
-    replicasPathList: s.optional(s.strings("Paths of the numbers that add up to the workload's size.")),
-    selector: s.optional(s.labelSelector("Pods of the workload that are spread.")),
+  targetFilter: s.optionalObject("Part of the workload that is meant; all of it by default.", {
+    replicasPathList: s.optional(
+      s.strings(
+        "Paths in the workload of numbers that add up to its size, as spec.roles.1.replicas; " +
+          "spec.replicas by default.",
+      ),
+    ),
+    selector: s.optional(
+      s.labelSelector(
+        "Pods of the workload that are spread, by their labels. A filter needs it: without it new " +
+          "pods go to no subset.",
+      ),
+    ),
   }),
-  targetRef: targetReference("Workload whose pods are spread."),
+  targetRef: targetReference("Workload whose pods are spread. It cannot be changed, but for its version."),
 };
 
 const specV1alpha1 = s.specOf({
   ...common,
-  subsets: s.list("Subsets in order of preference.", subsetV1alpha1),
+  subsets: s.list("Subsets in order: the first ones are filled first and emptied last.", subsetV1alpha1),
 });
-const spec = s.specOf({ ...common, subsets: s.list("Subsets in order of preference.", subset) });
+const spec = s.specOf({
+  ...common,
+  subsets: s.list("Subsets in order: the first ones are filled first and emptied last.", subset),
+});
 
 const subsetStatusCommon = {
-  creatingPods: s.optional(timesByName("Pods that were admitted and not seen yet.")),
-  deletingPods: s.optional(timesByName("Pods whose deletion was admitted and that are still seen.")),
-  missingReplicas: s.int32("Pods the subset still takes; -1 for unlimited."),
-  name: s.text("Subset."),
-  replicas: s.int32("Active pods of the subset."),
+  creatingPods: s.optional(
+    timesByName(
+      "Pods that admission let be created and that are not there yet, by name, or by a generated name.",
+    ),
+  ),
+  deletingPods: s.optional(
+    timesByName("Pods that admission let be deleted and that are still there, by name."),
+  ),
+  missingReplicas: s.int32("Number of pods that the subset still takes; -1 where it has no limit."),
+  name: s.text("Name of the subset."),
+  replicas: s.int32(
+    "Number of pods of the subset, without those that succeeded, failed or are being deleted.",
+  ),
 };
 
-const subsetStatusesV1alpha1 = s.objectList("Subsets over all versions of the pods.", "One subset.", {
-  ...subsetStatusCommon,
-  conditions: s.conditions({}),
-});
+const subsetStatusesV1alpha1 = s.objectList(
+  "How full each subset is, over all versions of the pods.",
+  "One subset.",
+  {
+    ...subsetStatusCommon,
+    conditions: s.conditions({}),
+  },
+);
 
-const subsetStatuses = s.objectList("Subsets over all versions of the pods.", "One subset.", {
-  ...subsetStatusCommon,
-  conditions: s.strictConditions(),
-});
+const subsetStatuses = s.objectList(
+  "How full each subset is, over all versions of the pods.",
+  "One subset.",
+  {
+    ...subsetStatusCommon,
+    conditions: s.strictConditions(),
+  },
+);
 
-const byVersion = "Subsets by version of the pods.";
+const byVersion =
+  "How full each subset is, by version of the pods: of a Deployment by the hash of its " +
+  "template, of others under versionIgnored.";
 
 const statusV1alpha1 = s.statusOf({
   observedGeneration,

@@ -1,0 +1,151 @@
+/** What `kubectl explain` shows: every field of every version in plain sentences, with its form and its default. */
+import t from "tap";
+import { isJsonObject, type JsonObject, own } from "../kube/core/index.ts";
+import {
+  defaultAdvancedCronJob,
+  defaultBroadcastJob,
+  defaultCloneSet,
+  defaultDaemonSet,
+  defaultImageListPullJob,
+  defaultImagePullJob,
+  defaultNodeImage,
+  defaultSidecarSet,
+  defaultStatefulSet,
+  defaultUnitedDeployment,
+  definitionName,
+  type JsonSchema,
+  kinds,
+  versionSchema,
+} from "./index.ts";
+
+const options = { templateDefaults: false, hostNetworkPorts: false };
+const claims = { ...options, deletesClaims: true, resizesClaims: true };
+
+/** What admission writes where nothing was given, by kind. */
+const defaulting: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
+  AdvancedCronJob: (object) => defaultAdvancedCronJob(object, options),
+  BroadcastJob: (object) => defaultBroadcastJob(object, options),
+  CloneSet: (object) => defaultCloneSet(object, options),
+  DaemonSet: defaultDaemonSet,
+  ImageListPullJob: defaultImageListPullJob,
+  ImagePullJob: (object) => defaultImagePullJob(object, false),
+  NodeImage: (object) => defaultNodeImage(object, 0),
+  SidecarSet: defaultSidecarSet,
+  StatefulSet: (object) => defaultStatefulSet(object, claims),
+  UnitedDeployment: (object) => defaultUnitedDeployment(object, options),
+};
+
+/** `spec.subsets[].name` */
+interface Field {
+  readonly path: string;
+  readonly schema: JsonSchema;
+}
+
+/** Every field below a schema, and what its lists and maps hold. */
+function fieldsOf(schema: JsonSchema, path: string): Field[] {
+  const { properties, items, additionalProperties } = schema;
+  const named = Object.entries(isJsonObject(properties) ? properties : {}).map(
+    ([name, field]): [string, unknown] => [path === "" ? name : `${path}.${name}`, field],
+  );
+  const below: [string, unknown][] = [...named, [`${path}[]`, items], [`${path}{}`, additionalProperties]];
+  return below.flatMap(([at, field]) =>
+    isJsonObject(field) ? [{ path: at, schema: field }, ...fieldsOf(field, at)] : [],
+  );
+}
+
+const textOf = ({ schema }: Field): string => String(schema["description"] ?? "");
+
+/** Who an object is the API server says; plain words in a list or map are what the list says. */
+function needsText({ path, schema }: Field): boolean {
+  if (path === "metadata" || path === "apiVersion" || path === "kind") return false;
+  return !/[\]}]$/.test(path) || schema["type"] !== "string" || "description" in schema;
+}
+
+/** Numbers that are no share of anything: ports by number or name, ordinals by number or range. */
+const noShare = /\.port$|\.reserveOrdinals\[\]$/;
+
+function lacksForm(field: Field): boolean {
+  if (field.schema["x-kubernetes-int-or-string"] !== true || noShare.test(field.path)) return false;
+  return !/percentage|^Without effect/.test(textOf(field));
+}
+
+function unnamedWords(field: Field): string[] {
+  const words: unknown = field.schema["enum"];
+  return (Array.isArray(words) ? words : []).filter((word) => !textOf(field).includes(word));
+}
+
+/** Whether the text gives the value as the default. An empty text is given in words. */
+function namesDefault(text: string, value: unknown): boolean {
+  return /default/i.test(text) && text.includes(value === "" ? "empty" : String(value));
+}
+
+/** An object with every object and list of the schema, and nothing in them. */
+function hollow(schema: JsonSchema): unknown {
+  const { type, properties, items, additionalProperties } = schema;
+  if (type === "array")
+    return isJsonObject(items) && items["type"] === "object" ? [hollow(items)] : undefined;
+  if (type !== "object") return undefined;
+  if (isJsonObject(additionalProperties)) return { any: hollow(additionalProperties) };
+  const members = Object.entries(isJsonObject(properties) ? properties : {});
+  return Object.fromEntries(
+    members.map(([name, field]) => [name, isJsonObject(field) ? hollow(field) : undefined]),
+  );
+}
+
+/** The values of an object at a path of `fieldsOf`. */
+function valuesAt(value: unknown, path: string): unknown[] {
+  const steps = path.match(/[^.[\]{}]+|\[\]|\{\}/g) ?? [];
+  return steps.reduce<unknown[]>((values, step) => values.flatMap((one) => membersOf(one, step)), [value]);
+}
+
+function membersOf(value: unknown, step: string): unknown[] {
+  if (step === "[]") return Array.isArray(value) ? value : [];
+  if (!isJsonObject(value)) return [];
+  return step === "{}" ? Object.values(value) : [own(value, step)];
+}
+
+function wrongDefaults(fields: readonly Field[], filled: JsonObject): string[] {
+  return fields.flatMap((field) => {
+    const given = [own(field.schema, "default"), ...valuesAt(filled, field.path)];
+    const values = given.filter((value) => value !== undefined && typeof value !== "object");
+    // The moment of the request has no name but that.
+    if (field.schema["format"] === "date-time") return [];
+    return values
+      .filter((value) => !namesDefault(textOf(field), value))
+      .map((value) => `${field.path} defaults to ${JSON.stringify(value)}: ${textOf(field)}`);
+  });
+}
+
+for (const kind of kinds) {
+  for (const version of kind.versions) {
+    t.test(`${definitionName(kind)} ${version.name}`, async (t) => {
+      const schema = versionSchema(kind, version);
+      const fields = fieldsOf(schema, "").filter(needsText);
+      const paths = (wrong: (field: Field) => boolean): string[] =>
+        fields.filter(wrong).map((field) => `${field.path}: ${textOf(field)}`);
+      const unended = paths((field) => !/^[A-Z0-9].*\.$/s.test(textOf(field)));
+      t.same(unended, [], "every field has a text of whole sentences");
+      t.same(paths(lacksForm), [], "numbers that may be shares say so");
+      t.same(
+        paths((field) => unnamedWords(field).length > 0),
+        [],
+        "every word that is allowed is named",
+      );
+      const object = {
+        ...Object(hollow(schema)),
+        apiVersion: `${kind.group}/${version.name}`,
+        kind: kind.kind,
+      };
+      const filled = defaulting[kind.kind]?.(object) ?? {};
+      t.same(wrongDefaults(fields, filled), [], "what is filled in is named as the default");
+    });
+  }
+}
+
+t.test("every kind that admission fills in is looked at", async (t) => {
+  const names: readonly string[] = kinds.map(({ kind }) => kind);
+  t.same(
+    Object.keys(defaulting).filter((kind) => !names.includes(kind)),
+    [],
+  );
+});
