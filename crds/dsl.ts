@@ -214,10 +214,13 @@ export function nodeNamesOrLabels(description: string) {
 
 const observations = "What is observed of the object's state, one entry a type.";
 
-/** Conditions, which may be absent, with the fields that the kinds of this API write; `extra` adds to them. */
-export function conditions<P extends TProperties>(extra: P) {
+/**
+ * Conditions, which may be absent, with the fields that the kinds of this API write; `extra` adds to them. `types`: what is
+ * said of their names.
+ */
+export function conditions<P extends TProperties>(types: string, extra: P) {
   const fields = {
-    type: text("Name of the condition."),
+    type: text(types),
     status: text("True, False or Unknown."),
     reason: optional(text("Cause of the last change in one word, for programs.")),
     message: optional(text("Cause of the last change in a sentence, for people.")),
@@ -231,9 +234,9 @@ const conditionType =
   "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
 /** The same with the rules of the standard metav1 type, checked by the API server. */
-export function strictConditions() {
+export function strictConditions(types: string) {
   const fields = {
-    type: text("Name of the condition.", { maxLength: 316, pattern: conditionType }),
+    type: text(types, { maxLength: 316, pattern: conditionType }),
     status: choice("Whether the condition holds: True, False or Unknown.", ["True", "False", "Unknown"]),
     observedGeneration: optional(
       int64("Value of metadata.generation that the condition is about.", { minimum: 0 }),

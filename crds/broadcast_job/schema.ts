@@ -60,7 +60,9 @@ export const broadcastJobSpec = s.specOf({
 const status = s.statusOf({
   active: s.optional(s.int32("Number of pods that have not ended.")),
   completionTime,
-  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When the condition was checked last.")) }),
+  conditions: s.conditions("Complete or Failed.", {
+    lastProbeTime: s.optional(s.dateTime("When the condition was checked last.")),
+  }),
   desired: s.optional(s.int32("Number of nodes on which a pod should run.")),
   failed: s.optional(s.int32("Number of pods that failed.")),
   phase: s.optional(s.text("State of the job: running, paused, completed or failed.")),

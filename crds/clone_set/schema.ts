@@ -144,7 +144,7 @@ const status = s.statusOf({
     "Number of pods that have been ready for minReadySeconds and are in the lifecycle state Normal.",
   ),
   collisionCount,
-  conditions: s.conditions({
+  conditions: s.conditions("Progressing (with progressDeadlineSeconds), FailedScale or FailedUpdate.", {
     lastUpdateTime: s.optional(s.dateTime("When the status or the reason of the condition changed last.")),
   }),
   currentRevision,

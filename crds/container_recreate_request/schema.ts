@@ -117,7 +117,9 @@ const statusV1alpha1 = s.statusOf({
 
 const status = s.statusOf({
   completionTime: s.optional(s.dateTime("When the request ended.")),
-  conditions: s.strictConditions(),
+  conditions: s.strictConditions(
+    "PreRecreateGrace: the pod has been made not ready, for unreadyGracePeriodSeconds.",
+  ),
   containerRecreateStates: s.optional(states(true)),
   containerStatusSnapshot: s.optionalObjectList(
     "Recreated containers as the status of the pod last showed them.",

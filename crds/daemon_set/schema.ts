@@ -99,7 +99,7 @@ const spec = s.specOf({
 
 const statusCommon = {
   collisionCount,
-  conditions: s.conditions({}),
+  conditions: s.conditions("Name of the condition; daemon sets write none.", {}),
   currentNumberScheduled: s.int32("Number of nodes that run the pod and should."),
   desiredNumberScheduled: s.int32("Number of nodes that should run the pod."),
   numberAvailable: s.optional(

@@ -33,7 +33,9 @@ const spec = s.specOf({
 
 const status = s.statusOf({
   completionTime,
-  conditions: s.conditions({ lastProbeTime: s.optional(s.dateTime("When the condition was checked last.")) }),
+  conditions: s.conditions("Initialized, MatchedEmpty, JobSucceeded, JobFailed or JobError.", {
+    lastProbeTime: s.optional(s.dateTime("When the condition was checked last.")),
+  }),
   failed: s.optional(s.int32("Number of pods in which a container ended with an error.")),
   match: s.optional(s.int32("Number of pods that match.")),
   phase: s.optional(

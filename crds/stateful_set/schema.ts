@@ -151,7 +151,7 @@ export const statefulSetSpec = s.specOf({
 const statusCommon = {
   availableReplicas: s.int32("Number of pods that have been ready for minReadySeconds."),
   collisionCount,
-  conditions: s.conditions({}),
+  conditions: s.conditions("FailedCreatePod or FailedUpdatePod.", {}),
   currentReplicas: s.int32("Number of pods at the current revision, without those that are being deleted."),
   currentRevision,
   labelSelector: labelSelectorText,

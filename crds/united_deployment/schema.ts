@@ -141,7 +141,7 @@ const looseCondition = s.object("One condition.", {
   message: s.optional(s.text("Cause of the last change in a sentence, for people.")),
   reason: s.optional(s.text("Cause of the last change in one word, for programs.")),
   status: s.optional(s.text("True, False or Unknown.")),
-  type: s.optional(s.text("Name of the condition.")),
+  type: s.optional(s.text("UnitedDeploymentUpdated, SubsetProvisioned or SubsetUpdated.")),
 });
 
 const statusCommon = {
@@ -156,7 +156,7 @@ const statusCommon = {
   replicas: s.int32("Number of pods over all subsets, without those that are kept although unschedulable."),
   reservedPods: s.optional(s.int32("Number of pods that are kept although unschedulable.")),
   subsetStatuses: s.optionalObjectList("How far each subset is.", "One subset.", {
-    conditions: s.conditions({}),
+    conditions: s.conditions("Schedulable: whether the subset takes further pods.", {}),
     name: s.optional(s.text("Name of the subset.")),
     partition: s.optional(s.int32("Number of pods of the subset that keep the old revision.")),
     readyReplicas: s.optional(s.int32("Number of ready pods of the subset.")),

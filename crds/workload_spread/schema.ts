@@ -95,6 +95,8 @@ const spec = s.specOf({
   subsets: s.list("Subsets in order: the first ones are filled first and emptied last.", subset),
 });
 
+const schedulableWords = "Schedulable: whether the subset takes further pods.";
+
 const subsetStatusCommon = {
   creatingPods: s.optional(
     timesByName(
@@ -116,7 +118,7 @@ const subsetStatusesV1alpha1 = s.objectList(
   "One subset.",
   {
     ...subsetStatusCommon,
-    conditions: s.conditions({}),
+    conditions: s.conditions(schedulableWords, {}),
   },
 );
 
@@ -125,7 +127,7 @@ const subsetStatuses = s.objectList(
   "One subset.",
   {
     ...subsetStatusCommon,
-    conditions: s.strictConditions(),
+    conditions: s.strictConditions(schedulableWords),
   },
 );
 
