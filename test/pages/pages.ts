@@ -5,3 +5,6 @@ export const pages = {
   pods: ["sidecarset", "workloadspread", "podunavailablebudget", "persistentpodstate"],
   nodes: ["containerrecreaterequest", "podprobemarker", "nodepodprobe", "resourcedistribution"],
 } as const;
+
+/** Pages whose commands hold when all of them are pasted as one block: nothing there needs to be run a second time. */
+export const pastedPages: readonly string[] = ["podunavailablebudget"];

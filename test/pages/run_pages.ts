@@ -9,6 +9,7 @@ import { runHere } from "../../testkit/cli/command_fixture.ts";
 import { withoutKubectl } from "../../testkit/sandbox/kubectl.ts";
 import { builtProgram } from "../built.ts";
 import { type Block, blocksOf, comparable, linesOf, type Step, stepsOf, withBlocks } from "./page.ts";
+import { pastedPages } from "./pages.ts";
 
 const root = join(import.meta.dirname, "../..");
 const isUpdate = Boolean(process.env["UPDATE_GOLDEN"]);
@@ -29,8 +30,7 @@ type Shell = (command: string) => Promise<string[]>;
 export function runPages(names: readonly string[]): void {
   t.test("pages of the handbook", { skip: withoutKubectl }, async (t) => {
     const shell = await startCluster(t);
-    for (const name of names)
-      await t.test(name, (t) => runPage(t, shell, join(root, "docs/kinds", `${name}.md`)));
+    for (const name of names) await t.test(name, (t) => runPage(t, shell, name));
   });
 }
 
@@ -80,26 +80,49 @@ function linesIn(text: string): string[] {
   return lines;
 }
 
-async function runPage(t: Test, shell: Shell, file: string): Promise<void> {
+/** What a command prints, by step. */
+type Run = (step: Step) => Promise<readonly string[]>;
+
+async function runPage(t: Test, shell: Shell, name: string): Promise<void> {
+  const file = join(root, "docs/kinds", `${name}.md`);
   const page = readFileSync(file, "utf8");
+  const blocks = blocksOf(page).map((block) => ({ block, steps: stepsOf(block) }));
+  const consoles = blocks.filter(({ block }) => block.info === "console");
+  const run = pastedPages.includes(name)
+    ? await pasted(
+        shell,
+        consoles.flatMap(({ steps }) => steps),
+      )
+    : (step: Step) => settled(shell, step);
   const changed = new Map<Block, readonly string[]>();
-  for (const block of blocksOf(page)) {
-    const [language, path] = block.info.split(" ");
-    if (language === "yaml" && path !== undefined) {
-      const content = linesIn(readFileSync(join(root, path), "utf8"));
-      if (isUpdate) changed.set(block, content);
-      t.same(isUpdate ? content : block.lines, content, `the manifest is ${path}`);
-    }
-    if (language !== "console") continue;
-    const steps: Step[] = [];
-    for (const step of stepsOf(block)) steps.push({ ...step, output: await runStep(t, shell, step) });
-    if (isUpdate) changed.set(block, linesOf(steps));
+  for (const { block } of blocks) checkManifest(t, block, changed);
+  for (const { block, steps } of consoles) {
+    const outputs: Step[] = [];
+    for (const step of steps) outputs.push({ ...step, output: outputOf(t, step, await run(step)) });
+    if (isUpdate) changed.set(block, linesOf(outputs));
   }
   if (isUpdate) writeFileSync(file, withBlocks(page, changed));
 }
 
-/** The output that the page should have: what it has, as long as that is what the command prints. */
-async function runStep(t: Test, shell: Shell, { command, output }: Step): Promise<readonly string[]> {
+function checkManifest(t: Test, block: Block, changed: Map<Block, readonly string[]>): void {
+  const [language, path] = block.info.split(" ");
+  if (language !== "yaml" || path === undefined) return;
+  const content = linesIn(readFileSync(join(root, path), "utf8"));
+  if (isUpdate) changed.set(block, content);
+  t.same(isUpdate ? content : block.lines, content, `the manifest is ${path}`);
+}
+
+/** All commands in one shell, as somebody runs them who pastes them: none waits for what it should print. */
+async function pasted(shell: Shell, steps: readonly Step[]): Promise<Run> {
+  const mark = "# next";
+  const printed = await shell(steps.map(({ command }) => `echo '${mark}'\n${command}`).join("\n"));
+  const [, ...outputs] = printed.join("\n").split(new RegExp(`^${mark}\n?`, "m"));
+  const bySteps = new Map(steps.map((step, index) => [step, linesIn(outputs[index] ?? "")]));
+  return (step) => Promise.resolve(bySteps.get(step) ?? []);
+}
+
+/** A command that only reads is run again until it prints what the page has. */
+async function settled(shell: Shell, { command, output }: Step): Promise<readonly string[]> {
   const expected = comparable(output);
   const printed = await shell(command);
   let found = follows.test(command) ? printed.slice(-1) : printed;
@@ -112,6 +135,12 @@ async function runStep(t: Test, shell: Shell, { command, output }: Step): Promis
     same = isEqual(comparable(next), comparable(found)) ? same + 1 : 1;
     found = next;
   }
+  return found;
+}
+
+/** The output that the page should have: what it has, as long as that is what the command prints. */
+function outputOf(t: Test, { command, output }: Step, found: readonly string[]): readonly string[] {
+  const expected = comparable(output);
   if (isEqual(comparable(found), expected)) {
     t.pass(command);
     return output;
