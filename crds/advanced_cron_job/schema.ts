@@ -19,15 +19,16 @@ const templateCommon = {
   ),
 };
 
+/** `exception`: what else is said of the default. */
+function concurrencyPolicy(exception: string) {
+  const words =
+    "What happens when the time comes while an earlier job still runs. Allow (the default): both " +
+    "run. Forbid: the next one waits until the earlier one has ended, for startingDeadlineSeconds " +
+    "at most. Replace: the earlier one is deleted.";
+  return s.optional(s.choice(`${words}${exception}`, ["Allow", "Forbid", "Replace"]));
+}
+
 const common = {
-  concurrencyPolicy: s.optional(
-    s.choice(
-      "What happens when the time comes while an earlier job still runs. Allow (the default): " +
-        "both run. Forbid: this time is left out. Replace (the default with " +
-        "imageListPullJobTemplate, which does not take Allow): the earlier job is deleted.",
-      ["Allow", "Forbid", "Replace"],
-    ),
-  ),
   failedJobsHistoryLimit: s.optional(
     s.int32("Number of failed jobs that are kept, the latest; 1 by default, 0 keeps none."),
   ),
@@ -62,11 +63,15 @@ const common = {
 
 const specV1alpha1 = s.specOf({
   ...common,
+  concurrencyPolicy: concurrencyPolicy(""),
   template: s.object("Job that is started: exactly one of the fields.", templateCommon),
 });
 
 const spec = s.specOf({
   ...common,
+  concurrencyPolicy: concurrencyPolicy(
+    " With imageListPullJobTemplate the default is Replace, and Allow is refused.",
+  ),
   template: s.object("Job that is started: exactly one of the fields.", {
     ...templateCommon,
     imageListPullJobTemplate: s.optionalObject("An ImageListPullJob, which pulls images on nodes.", {

@@ -131,7 +131,7 @@ const common = {
         "customVersion. While it does not exist new pods are refused.",
       {
         customVersion: s.optional(
-          s.text("Version of the revision, as customVersion named it; of several revisions the newest."),
+          s.text("Version that the revision was given; of several revisions the newest."),
         ),
         policy: s.optional(
           s.choice(

@@ -80,15 +80,18 @@ const common = {
     "Pods that are created, as a pod template of Kubernetes. A change of it begins a rollout.",
   ),
   updateStrategy: s.optional(updateStrategy(rollingUpdate)),
-  volumeClaimTemplates: s.optional(
-    s.preserve<PersistentVolumeClaim[]>(
-      "PersistentVolumeClaims that are made for each ordinal, and stay when its pod is made " +
-        "anew. A change reaches new claims only, unless volumeClaimUpdateStrategy says otherwise.",
-    ),
-  ),
 };
 
-const specV1alpha1 = s.specOf(common);
+const claimTemplateWords =
+  "PersistentVolumeClaims that are made for each ordinal, and stay when its pod is made anew.";
+
+const claimTemplates = (change: string) =>
+  s.optional(s.preserve<PersistentVolumeClaim[]>(`${claimTemplateWords} ${change}`));
+
+const specV1alpha1 = s.specOf({
+  ...common,
+  volumeClaimTemplates: claimTemplates("A change reaches new claims only."),
+});
 
 /** Spec of the storage version; UnitedDeployment embeds it. */
 export const statefulSetSpec = s.specOf({
@@ -134,6 +137,9 @@ export const statefulSetSpec = s.specOf({
       ),
     ),
   }),
+  volumeClaimTemplates: claimTemplates(
+    "A change reaches new claims only, unless volumeClaimUpdateStrategy says otherwise.",
+  ),
   volumeClaimUpdateStrategy: s.optionalObject(
     "When a change of volumeClaimTemplates reaches claims that exist. Needs feature gate " +
       "StatefulSetAutoResizePVCGate.",
