@@ -28,8 +28,8 @@ export const completionTime = s.optional(s.dateTime("When the job ended, complet
 
 export function targetReference(description: string) {
   return s.object(description, {
-    apiVersion: s.text("Group and version of the workload, as apps/v1. The version does not matter."),
-    kind: s.text("Kind of the workload, as Deployment."),
+    apiVersion: s.text("Group and version of the workload, such as apps/v1. The version does not matter."),
+    kind: s.text("Kind of the workload, such as Deployment."),
     name: s.text("Name of the workload, in the namespace of this object."),
   });
 }

@@ -171,9 +171,9 @@ export const templateSelector = s.labelSelector(
 /** Of specs of workloads with a policy of updates in place. */
 export const podUpdatePolicyWords =
   "ReCreate (the default): a pod is deleted and made anew. InPlaceIfPossible: a pod is " +
-  "changed in place where the change allows it, as one of images, labels or annotations " +
-  "does, else made anew. InPlaceOnly: a change that is not possible in place is refused or " +
-  "fails.";
+  "changed in place where only images, labels or annotations differ (with feature gate " +
+  "InPlaceWorkloadVerticalScaling also resources), else made anew. InPlaceOnly: a change " +
+  "that is not possible in place is refused or fails.";
 
 /** Of specs of workloads: the type and, for RollingUpdate, the settings that the kind has. */
 export function updateStrategy<T extends s.TSchema>(rollingUpdate: T) {

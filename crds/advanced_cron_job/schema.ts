@@ -22,9 +22,9 @@ const templateCommon = {
 /** `exception`: what else is said of the default. */
 function concurrencyPolicy(exception: string) {
   const words =
-    "What happens when the time comes while an earlier job still runs. Allow (the default): both " +
-    "run. Forbid: the next one waits until the earlier one has ended, for startingDeadlineSeconds " +
-    "at most. Replace: the earlier one is deleted.";
+    "What happens when the time comes while an earlier job still runs. Allow (the default): " +
+    "both run. Forbid: the next one waits until the earlier one has ended, for " +
+    "startingDeadlineSeconds at most. Replace: the earlier one is deleted.";
   return s.optional(s.choice(`${words}${exception}`, ["Allow", "Forbid", "Replace"]));
 }
 
@@ -41,7 +41,7 @@ const common = {
   schedule: s.text(
     "When to start: the five fields of cron (minute, hour, day of month, month, day of week " +
       "from 0 for Sunday to 6), @hourly, @daily, @weekly, @monthly, @yearly, or @every with a " +
-      "duration as 1h30m.",
+      "duration such as 1h30m.",
     { minLength: 0 },
   ),
   startingDeadlineSeconds: s.optional(
@@ -55,8 +55,8 @@ const common = {
   ),
   timeZone: s.optional(
     s.text(
-      "Time zone of the schedule, by its name in the IANA database, as Europe/Berlin; that of " +
-        "the controller by default.",
+      "Time zone of the schedule, by its name in the IANA database, such as Europe/Berlin; that " +
+        "of the controller by default.",
     ),
   ),
 };

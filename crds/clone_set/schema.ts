@@ -80,9 +80,9 @@ const rollout = {
   ),
   partition: s.optional(
     s.intOrString(
-      "Pods that keep the old revision: a number, or a percentage of replicas rounded up, with " +
-        "fractions as 33.3%; 0 by default. A percentage below 100% lets at least one of several " +
-        "pods be updated.",
+      "Pods that keep the old revision: a number, or a percentage of replicas rounded up, also " +
+        "with a fraction such as 33.3%; 0 by default. A percentage below 100% lets at least one " +
+        "of several pods be updated.",
     ),
   ),
   paused: s.optional(s.flag("Update no further pods; scaling goes on. The default is false.")),

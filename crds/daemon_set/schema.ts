@@ -19,8 +19,8 @@ import { convertDaemonSet } from "./convert.ts";
 
 const rollingUpdateTypes =
   "Standard (the default): a pod is deleted and made anew. InPlaceIfPossible: a pod is " +
-  "changed in place where the change allows it, as one of images, labels or annotations " +
-  "does, else made anew.";
+  "changed in place where only images, labels or annotations differ (with feature gate " +
+  "InPlaceWorkloadVerticalScaling also resources), else made anew.";
 
 function rollingUpdate(types: string) {
   return s.object("Settings of the type RollingUpdate.", {

@@ -61,7 +61,7 @@ function spec<F extends s.TProperties>(fields: F) {
   return s.specOf({
     images: s.optional(
       s.map(
-        "Images that the node should have, by name without tag, as nginx or " +
+        "Images that the node should have, by name without tag, such as nginx or " +
           "registry.example.com/web; 256 at most.",
         image,
       ),

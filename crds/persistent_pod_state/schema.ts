@@ -17,8 +17,8 @@ const targetRef = targetReference(
   "StatefulSet of either group whose pods are recorded. It cannot be changed.",
 );
 const keys = s.strings(
-  "Keys of node labels, as topology.kubernetes.io/zone. A pod that is made anew looks for a " +
-    "node with the values that its last node had.",
+  "Keys of node labels, such as topology.kubernetes.io/zone. A pod that is made anew looks " +
+    "for a node with the values that its last node had.",
 );
 const retentionWords =
   "When what is recorded of a pod is dropped. WhenScaled (the default): when the pod goes " +

@@ -31,9 +31,9 @@ const common = {
       "are needed, and it cannot be changed.",
     {
       apiVersion: s.optional(
-        s.text("Group and version of the workload, as apps/v1. The version does not matter."),
+        s.text("Group and version of the workload, such as apps/v1. The version does not matter."),
       ),
-      kind: s.optional(s.text("Kind of the workload, as Deployment.")),
+      kind: s.optional(s.text("Kind of the workload, such as Deployment.")),
       name: s.optional(s.text("Name of the workload, in the namespace of the budget.")),
     },
   ),
@@ -54,9 +54,9 @@ const spec = s.specOf({
         "need feature gate PodUnavailableBudgetDeleteGate, which is on, the others " +
         "PodUnavailableBudgetUpdateGate, which is off.",
       s.choice(
-        "DELETE: a pod is deleted. EVICT: it is evicted, as when its node is drained. UPDATE: its " +
-          "spec is changed. RESIZE: its resources are changed without a restart, which counts as " +
-          "UPDATE unless feature gate InPlacePodVerticalScaling is on.",
+        "DELETE: a pod is deleted. EVICT: it is evicted, such as when its node is drained. " +
+          "UPDATE: its spec is changed. RESIZE: its resources are changed without a restart, which " +
+          "counts as UPDATE unless feature gate InPlacePodVerticalScaling is on.",
         ["DELETE", "UPDATE", "EVICT", "RESIZE"],
       ),
     ),

@@ -64,7 +64,7 @@ function status(listName: "failedNamespace" | "failedNamespaces") {
     lastTransitionTime: s.optional(s.dateTime("When the status of the condition changed last.")),
     reason: s.optional(s.text("Cause of the latest failure, or Succeeded.")),
     status: s.text("True while there are such failures, else False."),
-    type: s.text("What failed, as GetResourceFailed, ConflictOccurred or NamespaceNotExists."),
+    type: s.text("What failed, such as GetResourceFailed, ConflictOccurred or NamespaceNotExists."),
   };
   const failed = s.optional(s.strings("Names of the namespaces in which it failed."));
   return s.statusOf({

@@ -12,19 +12,19 @@ import { convertSidecarSet } from "./convert.ts";
 
 /** `what` is shared. */
 function sharePolicy(what: string) {
-  const words = `The sidecar gets ${what} of the pod's own containers, but for paths that it has itself: enabled or disabled; disabled by default.`;
-  return s.object(`Whether the sidecar gets ${what} of the pod's own containers.`, {
-    type: s.optional(s.text(words)),
-  });
+  const words = `Whether the sidecar gets ${what} of the pod's own containers`;
+  const values = "enabled, but for paths that it has itself, or disabled; disabled by default.";
+  return s.object(`${words}.`, { type: s.optional(s.text(`${words}: ${values}`)) });
 }
 
 /** `which`: limits or requests. */
 function expressions(which: string) {
-  const words = (name: string): string =>
-    `Expression with ${name} for the ${which} of the target containers, numbers, quantities as 100m or 1Gi, percentages, + - * / and min(a,b) or max(a,b), as max(${name}*50%, 100m). Without it nothing is set.`;
+  const words = (name: string, least: string): string =>
+    `Expression with numbers, percentages, quantities such as ${least}, + - * / ( ), min(a,b), max(a,b), and ` +
+    `${name} for the ${which} of the target containers: max(${name}*50%, ${least}). Without it nothing is set.`;
   return s.object(`What the ${which} of the sidecar are worked out from.`, {
-    cpu: s.optional(s.text(words("cpu"))),
-    memory: s.optional(s.text(words("memory"))),
+    cpu: s.optional(s.text(words("cpu", "100m"))),
+    memory: s.optional(s.text(words("memory", "64Mi"))),
   });
 }
 
@@ -40,7 +40,9 @@ const transferEnv = s.object(
         "Field of the pod that holds the name.",
         {
           apiVersion: s.optional(s.text("Version of the pod's schema; v1 by default.")),
-          fieldPath: s.text("A label or annotation of the pod, as metadata.annotations['main-container']."),
+          fieldPath: s.text(
+            "A label or annotation of the pod, such as metadata.annotations['main-container'].",
+          ),
         },
         { atomic: true },
       ),

@@ -72,7 +72,7 @@ const common = {
   targetFilter: s.optionalObject("Part of the workload that is meant; all of it by default.", {
     replicasPathList: s.optional(
       s.strings(
-        "Paths in the workload of numbers that add up to its size, as spec.roles.1.replicas; " +
+        "Paths in the workload of numbers that add up to its size, such as spec.roles.1.replicas; " +
           "spec.replicas by default.",
       ),
     ),
