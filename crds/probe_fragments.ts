@@ -2,7 +2,7 @@
 import * as s from "./dsl.ts";
 
 /** What a probe or hook does. */
-function handlers(host: string, scheme: string) {
+function handlers({ host, path, scheme }: { host: string; path: string; scheme: string }) {
   const port = s.intOrString("Number of the port, 1 to 65535, or its name in the container.");
   const header = { name: s.text("Header name."), value: s.text("Header value.") };
   return {
@@ -16,7 +16,7 @@ function handlers(host: string, scheme: string) {
     httpGet: s.optionalObject("Send an HTTP GET; a status from 200 to 399 is success.", {
       host: s.optional(s.text(host)),
       httpHeaders: s.optionalObjectList("Headers of the request.", "One header.", header, { atomic: true }),
-      path: s.optional(s.text("Path on the server.")),
+      path: s.optional(s.text(path)),
       port,
       scheme: s.optional(s.text(scheme)),
     }),
@@ -31,15 +31,20 @@ function handlers(host: string, scheme: string) {
 export function preStopHook(description: string) {
   return s.object(
     description,
-    handlers("Name or address of the server; the pod's address by default.", "HTTP (the default) or HTTPS."),
+    handlers({
+      host: "Name or address of the server; the pod's address by default.",
+      path: "Path on the server.",
+      scheme: "HTTP (the default) or HTTPS.",
+    }),
   );
 }
 
 export function probe(description: string) {
-  const { exec, httpGet, tcpSocket } = handlers(
-    "Refused by admission: the pod's own address is asked.",
-    "HTTP or HTTPS, to be named; the certificate is not verified.",
-  );
+  const { exec, httpGet, tcpSocket } = handlers({
+    host: "Refused by admission: the pod's own address is asked.",
+    path: "Path on the server; it must be given.",
+    scheme: "HTTP or HTTPS; it must be given. The certificate is not verified.",
+  });
   return s.object(description, {
     exec,
     failureThreshold: s.optional(

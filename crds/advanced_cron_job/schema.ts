@@ -10,12 +10,17 @@ import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 
 const templateCommon = {
-  broadcastJobTemplate: s.optionalObject("A BroadcastJob, which runs a pod on each suitable node.", {
-    metadata: s.optional(s.objectMetadata("Labels and annotations that each job gets.")),
-    spec: s.optional(broadcastJobSpec),
-  }),
+  broadcastJobTemplate: s.optionalObject(
+    "A BroadcastJob, which runs a pod on each suitable node. It cannot be changed.",
+    {
+      metadata: s.optional(s.objectMetadata("Labels and annotations that each job gets.")),
+      spec: s.optional(broadcastJobSpec),
+    },
+  ),
   jobTemplate: s.optional(
-    s.preserve<Record<string, unknown>>("A Job of Kubernetes, as the jobTemplate of a CronJob."),
+    s.preserve<Record<string, unknown>>(
+      "A Job of Kubernetes, as the jobTemplate of a CronJob. It cannot be changed.",
+    ),
   ),
 };
 
@@ -64,7 +69,10 @@ const common = {
 const specV1alpha1 = s.specOf({
   ...common,
   concurrencyPolicy: concurrencyPolicy(""),
-  template: s.object("Job that is started: exactly one of the fields.", templateCommon),
+  template: s.object(
+    "Job that is started: exactly one of the fields. It cannot become one of another kind.",
+    templateCommon,
+  ),
 });
 
 const spec = s.specOf({
@@ -72,13 +80,16 @@ const spec = s.specOf({
   concurrencyPolicy: concurrencyPolicy(
     " With imageListPullJobTemplate the default is Replace, and Allow is refused.",
   ),
-  template: s.object("Job that is started: exactly one of the fields.", {
-    ...templateCommon,
-    imageListPullJobTemplate: s.optionalObject("An ImageListPullJob, which pulls images on nodes.", {
-      metadata: s.optional(s.objectMetadata("Labels and annotations that each job gets.")),
-      spec: s.optional(imageListPullJobSpec),
-    }),
-  }),
+  template: s.object(
+    "Job that is started: exactly one of the fields. It cannot become one of another kind.",
+    {
+      ...templateCommon,
+      imageListPullJobTemplate: s.optionalObject("An ImageListPullJob, which pulls images on nodes.", {
+        metadata: s.optional(s.objectMetadata("Labels and annotations that each job gets.")),
+        spec: s.optional(imageListPullJobSpec),
+      }),
+    },
+  ),
 });
 
 const status = s.statusOf({

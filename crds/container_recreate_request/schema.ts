@@ -47,7 +47,7 @@ function spec(strict: boolean) {
   const failureWords =
     "What a container means that could not be recreated. Fail (the default): the request " +
     "ends. Ignore: the others go on.";
-  return s.specOf({
+  return s.object("What is wanted. Once the request is made, nothing of it can be changed.", {
     activeDeadlineSeconds: s.optional(
       s.int64(
         "Seconds from the creation of the request after which it ends, at least 3; without it " +

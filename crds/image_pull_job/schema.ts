@@ -9,6 +9,9 @@ import { imagePullSettings } from "../pull_fragments.ts";
 
 const spec = s.specOf({
   ...imagePullSettings,
+  pullSecrets: s.optional(
+    s.strings("Names of Secrets with registry credentials, in the job's namespace. They cannot be changed."),
+  ),
   image: s.text("Image to pull, with tag or digest; the tag latest without either."),
 });
 

@@ -60,7 +60,7 @@ function sidecar(place: string) {
     ),
     resourcesPolicy: s.optionalObject(
       "Resources of the sidecar worked out from those of the pod's other containers, when the " +
-        "pod is created. They replace resources.",
+        "pod is created. They replace resources. Of init containers only with restartPolicy Always.",
       {
         resourcesExpr: s.object(
           "Expressions that give the sidecar's resources; at least one of limits and requests.",

@@ -71,7 +71,8 @@ const spec = s.specOf({
   ),
   template: s.optionalObject("Workload that is created for each subset: exactly one of the fields.", {
     advancedStatefulSetTemplate: s.optionalObject(
-      "A StatefulSet of the group apps.kruise.io, in version v1beta1.",
+      "A StatefulSet of the group apps.kruise.io, in version v1beta1. Of its spec only template " +
+        "and updateStrategy can be changed.",
       {
         metadata,
         spec: statefulSetSpec,

@@ -30,7 +30,8 @@ const subsetCommon = {
   maxReplicas: s.optional(
     s.intOrString(
       "Most pods that the subset gets: a number, or a percentage of the workload's replicas " +
-        "rounded up, but in all subsets the same form. Without it there is no limit.",
+        "rounded up, but in all subsets the same form, and of a StatefulSet a number. Percentages are " +
+        "100% together at most. Without it there is no limit.",
     ),
   ),
   name: s.text("Name of the subset, which no other has."),
