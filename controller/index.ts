@@ -81,7 +81,7 @@ export { versionIgnored } from "./kinds/workload_spread/versions.ts";
 export { Whitelist as SpreadWhitelist } from "./kinds/workload_spread/whitelist.ts";
 
 // The list of kinds.
-export { controllers, kinds } from "./kinds.ts";
+export { controllers, kinds, objectMetricDescriptions } from "./kinds.ts";
 
 // native: what others own.
 export { observedPod } from "./native/observed_pod.ts";

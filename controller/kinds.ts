@@ -1,5 +1,6 @@
 /** The list of kinds that the controller carries out: everything that asks for all kinds asks here. */
 import type { KubeObject } from "../kube/core/index.ts";
+import type { MetricDescription } from "../kube/index.ts";
 import { advancedCronJobKind } from "./kinds/advanced_cron_job/index.ts";
 import { broadcastJobKind } from "./kinds/broadcast_job/index.ts";
 import { cloneSetKind } from "./kinds/clone_set/index.ts";
@@ -21,6 +22,7 @@ import { statefulSetKind } from "./kinds/stateful_set/index.ts";
 import { unitedDeploymentKind } from "./kinds/united_deployment/index.ts";
 import { workloadSpreadKind } from "./kinds/workload_spread/index.ts";
 import type { AnyKind, Controller, Kind, PlainController } from "./runtime/kind.ts";
+import { describeObjectMetrics } from "./runtime/object_metrics.ts";
 
 /** What `visit` makes of each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function mapKinds<R>(visit: <T extends KubeObject>(kind: Kind<T>) => R): R[] {
@@ -56,3 +58,9 @@ export const plainControllers: readonly PlainController[] = [
 ];
 
 export const controllers: readonly Controller[] = [...kinds, ...plainControllers];
+
+/** What is served of objects at `/metrics`, for documents: each name once. */
+export function objectMetricDescriptions(): MetricDescription[] {
+  const described = mapKinds((kind) => describeObjectMetrics(kind)).flat();
+  return [...new Map(described.map((metric) => [metric.name, metric])).values()];
+}

@@ -7,6 +7,7 @@ import {
   createEvents,
   type Events,
   type Log,
+  type MetricFamily,
   type Metrics,
   nodeResource,
   nullMetrics,
@@ -37,6 +38,7 @@ import type {
   SharedCaches,
   SharedDeps,
 } from "./runtime/kind.ts";
+import { objectFamilies } from "./runtime/object_metrics.ts";
 import type { ControllerOptions } from "./runtime/options.ts";
 import { enqueueItself, OwnerQueues } from "./runtime/owner_queues.ts";
 import { type SelectableObject, SelectedObjects, selectionsByResource } from "./runtime/selected_objects.ts";
@@ -62,6 +64,8 @@ export interface ControllersDeps {
 export interface Controllers {
   /** Resolves when every cache is filled and the workers run; rejects when that is not possible. */
   synced: Promise<void>;
+  /** What is told of the objects that are reconciled here, read from the caches when it is asked for. */
+  objectFamilies(): readonly MetricFamily[];
   /** Ends the workers, lets writes in flight finish (up to `graceMs`), then cuts what is left. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -71,7 +75,11 @@ const DEFAULT_GRACE_MS = 5000;
 
 export function startControllers(deps: ControllersDeps): Controllers {
   const controllers = new ControllerSet(deps);
-  return { synced: controllers.run(), stop: (graceMs) => controllers.stop(graceMs ?? DEFAULT_GRACE_MS) };
+  return {
+    synced: controllers.run(),
+    objectFamilies: () => controllers.families,
+    stop: (graceMs) => controllers.stop(graceMs ?? DEFAULT_GRACE_MS),
+  };
 }
 
 /** One kind at work. */
@@ -95,6 +103,7 @@ class ControllerSet {
   readonly #terminating: TerminatingNamespaces;
   readonly #mayDisrupt: DisruptionGuard | undefined;
   readonly #selections: { stop(): Promise<void> }[] = [];
+  readonly families: MetricFamily[] = [];
 
   constructor(deps: ControllersDeps) {
     const { clock, random, log, metrics = nullMetrics, options } = deps;
@@ -224,15 +233,24 @@ class ControllerSet {
     const shared = this.#shareWith(kind.controllerName, kind.resource.namespaced, caches, server);
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
+    this.families.push(...objectFamilies(kind, () => this.#owned(kind, objects.values())));
     const shell = new Shell(deps, kind.reconciler(deps));
     this.#owners.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => enqueueItself(kind, queue, shell, change));
     const reconcile = async (key: string) => {
-      const uid = objects.get(key)?.metadata.uid;
-      const isOthers = kind.sharded && uid !== undefined && !owns(this.#shard, uid);
-      return isOthers ? {} : shell.reconcile(key);
+      const object = objects.get(key);
+      return object !== undefined && !this.#owns(kind, object) ? {} : shell.reconcile(key);
     };
     return () => this.#begin(kind.controllerName, queue, reconcile, () => shell.drained());
+  }
+
+  /** Each object of a kind that is sharded belongs to one shard; shard 0 has all of the others. */
+  #owns({ sharded }: AnyKind, { metadata: { uid } }: KubeObject): boolean {
+    return !sharded || uid === undefined || owns(this.#shard, uid);
+  }
+
+  *#owned<T extends KubeObject>(kind: Kind<T>, objects: Iterable<T>): Generator<T> {
+    for (const object of objects) if (this.#owns(kind, object)) yield object;
   }
 
   #preparePlain(controller: PlainController, caches: Caches, server: ServerFeatures): () => void {

@@ -22,6 +22,7 @@ export * from "./list_pages.ts";
 export * from "./log.ts";
 export { isLoopback } from "./loopback.ts";
 export * from "./metrics.ts";
+export * from "./metrics_text.ts";
 export * from "./metrics_types.ts";
 export { nodeTransport } from "./node_transport.ts";
 export * from "./pino_log.ts";

@@ -20,6 +20,7 @@ t.test("defaults are the reference's", (t) => {
   const { controller, ...rest } = settings([]);
   t.same(rest, {
     metrics: ":8080",
+    workloadMetrics: false,
     health: ":8000",
     leader: {
       enabled: true,

@@ -18,6 +18,7 @@ import {
   type HttpEndpoints,
   type Log,
   metricsRoute,
+  metricsText,
   parseAddress,
   type Random,
   type Route,
@@ -160,7 +161,7 @@ class StartedProcess implements ControllerProcess {
     const { metrics, health, debug } = this.#deps.settings;
     const ready = checksRoute("readyz", { "webhook-ready": () => this.#webhookReady() });
     const alive: Route = async () => ({ status: 200, contentType: "text/plain; charset=utf-8", body: "ok" });
-    const metricsRoutes = { "/metrics": metricsRoute(this.#observed.registry) };
+    const metricsRoutes = { "/metrics": this.#metricsRoute() };
     if (metrics !== undefined) await this.#listen(metrics, metricsRoutes, "--metrics-addr");
     if (health !== undefined)
       await this.#listen(health, { "/readyz": ready, "/healthz": alive }, "--health-probe-addr");
@@ -169,6 +170,15 @@ class StartedProcess implements ControllerProcess {
       const routes = debugRoutes({ verbosity, clock, log, signal: this.#stopping.signal });
       await this.#listen(debug, routes, "--pprof-addr");
     }
+  }
+
+  /** Workloads are told of by the replica that reconciles them: each once, though all replicas are scraped. */
+  #metricsRoute(): Route {
+    const { registry } = this.#observed;
+    if (!this.#deps.settings.workloadMetrics) return metricsRoute(registry);
+    const families = () => [...this.#controllers.values()].flatMap((shard) => shard.objectFamilies());
+    const metrics = async () => `${await registry.metrics()}\n${metricsText(families())}`;
+    return metricsRoute({ contentType: registry.contentType, metrics });
   }
 
   async #listen(address: string, routes: Routes, flag: string): Promise<void> {

@@ -30,6 +30,8 @@ export interface ProcessSettings {
   readonly controller: ControllerOptions;
   /** `host:port`; undefined turns the endpoint off. */
   readonly metrics: string | undefined;
+  /** Metrics of workloads are served with them. */
+  readonly workloadMetrics: boolean;
   readonly health: string | undefined;
   readonly leader: LeaderSettings;
   readonly webhook: WebhookSettings;
@@ -64,6 +66,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
       maxDelayMs: required(flags.milliseconds("rate-limiter-max-delay")),
     }),
     metrics: addressOf(flags, "metrics-addr"),
+    workloadMetrics: flags.on("workload-metrics"),
     health: addressOf(flags, "health-probe-addr"),
     leader: leaderSettings(flags),
     webhook,

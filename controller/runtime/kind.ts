@@ -24,6 +24,7 @@ import type { DisruptionGuard, PodAdmission, PodGuardDeps } from "./admission/po
 import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
+import type { ObjectMetrics } from "./object_metrics.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { PlainReconciler, Reconciler } from "./reconciler.ts";
 import type { SelectableObject, Selections } from "./selected_objects.ts";
@@ -128,6 +129,8 @@ export interface AnyKind extends Controller {
 export interface Kind<T extends KubeObject> extends AnyKind {
   resource: Resource<T>;
   reconciler(deps: KindDeps<T>): Reconciler<T>;
+  /** What is served of its objects at `/metrics`, where a flag asks for it; absent: nothing. */
+  metrics?: ObjectMetrics<T>;
   /** Whether a change of the object alone, its generation being equal, needs a new plan. */
   changeMatters(before: T, after: T): boolean;
 }

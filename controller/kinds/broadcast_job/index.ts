@@ -4,6 +4,7 @@ import { policyRule } from "../../plan/access.ts";
 import { broadcastJobResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { broadcastJobWebhooks } from "./admit.ts";
+import { broadcastJobMetrics } from "./metrics.ts";
 import { broadcastJobReconciler } from "./reconcile.ts";
 
 export { observeBroadcastJob } from "./observe.ts";
@@ -17,6 +18,7 @@ export const broadcastJobKind: Kind<BroadcastJob> = {
   resource: broadcastJobResource,
   sharded: true,
   reconciler: broadcastJobReconciler,
+  metrics: broadcastJobMetrics,
   changeMatters: (before, after) => before.status?.phase !== after.status?.phase,
   webhooks: broadcastJobWebhooks,
   // Finished jobs go after their time to live.

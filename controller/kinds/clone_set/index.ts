@@ -3,6 +3,7 @@ import { type CloneSet, revisedPodTemplate } from "../../../crds/index.ts";
 import { cloneSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { cloneSetWebhooks } from "./admit.ts";
+import { cloneSetMetrics } from "./metrics.ts";
 import { cloneSetReconciler } from "./reconcile.ts";
 
 export { observeCloneSet } from "./observe.ts";
@@ -18,6 +19,7 @@ export const cloneSetKind: Kind<CloneSet> = {
   revisions: revisedPodTemplate,
   pullsImagesAhead: ({ PreDownloadImageForInPlaceUpdate }) => PreDownloadImageForInPlaceUpdate,
   reconciler: cloneSetReconciler,
+  metrics: cloneSetMetrics,
   changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: cloneSetWebhooks,
   access: [],

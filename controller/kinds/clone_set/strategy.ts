@@ -54,26 +54,34 @@ export interface CloneSetStrategy {
   podsToDelete: ReadonlySet<string>;
 }
 
-export function cloneSetStrategyOf(set: CloneSet, options: CloneSetOptions): CloneSetStrategy {
-  const { spec } = set;
+/** The part of the strategy that follows from the object alone. */
+export function cloneSetRolloutOf({
+  spec,
+}: CloneSet): Pick<CloneSetStrategy, "limits" | "onDelete" | "paused"> {
   const onDelete = spec.updateStrategy?.type === "OnDelete";
   const rolling = onDelete ? undefined : (spec.updateStrategy?.rollingUpdate ?? {});
   const paused = rolling?.paused ?? false;
+  const limits = limitsOf({
+    replicas: Math.max(0, spec.replicas ?? 1),
+    partition: rolling?.partition,
+    maxUnavailable: rolling?.maxUnavailable,
+    maxSurge: rolling?.maxSurge,
+    paused,
+    rolling: rolling !== undefined,
+    scaleMaxUnavailable: spec.scaleStrategy?.maxUnavailable,
+  });
+  return { limits, onDelete, paused };
+}
+
+export function cloneSetStrategyOf(set: CloneSet, options: CloneSetOptions): CloneSetStrategy {
+  const { spec } = set;
+  const rollout = cloneSetRolloutOf(set);
+  const rolling = rollout.onDelete ? undefined : spec.updateStrategy?.rollingUpdate;
   const graceSeconds = Math.max(0, rolling?.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0);
   const minReadySeconds = Math.max(0, spec.minReadySeconds ?? 0);
   return {
-    limits: limitsOf({
-      replicas: Math.max(0, spec.replicas ?? 1),
-      partition: rolling?.partition,
-      maxUnavailable: rolling?.maxUnavailable,
-      maxSurge: rolling?.maxSurge,
-      paused,
-      rolling: rolling !== undefined,
-      scaleMaxUnavailable: spec.scaleStrategy?.maxUnavailable,
-    }),
+    ...rollout,
     policy: policyOf(rolling?.podUpdatePolicy),
-    onDelete,
-    paused,
     priority: rolling?.priorityStrategy,
     scatter: rolling?.scatterStrategy,
     healFirst: set.metadata.annotations?.[HEAL_FIRST_ANNOTATION] === "true",

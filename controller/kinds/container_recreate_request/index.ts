@@ -5,6 +5,7 @@ import { policyRule, readVerbs } from "../../plan/access.ts";
 import { containerRecreateRequestResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { containerRecreateRequestWebhooks } from "./admit.ts";
+import { containerRecreateRequestMetrics } from "./metrics.ts";
 import { containerRecreateRequestReconciler } from "./reconcile.ts";
 
 export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
@@ -13,6 +14,7 @@ export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
   resource: containerRecreateRequestResource,
   enabled: (gates) => gates.KruiseDaemon,
   reconciler: containerRecreateRequestReconciler,
+  metrics: containerRecreateRequestMetrics,
   changeMatters: (before, after) =>
     before.status?.phase !== after.status?.phase ||
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),

@@ -3,6 +3,7 @@ import { type DaemonSet, revisedPodTemplate } from "../../../crds/index.ts";
 import { daemonSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { daemonSetWebhooks } from "./admit.ts";
+import { daemonSetMetrics } from "./metrics.ts";
 import { daemonSetReconciler } from "./reconcile.ts";
 
 export { observeDaemonSet } from "./observe.ts";
@@ -19,6 +20,7 @@ export const daemonSetKind: Kind<DaemonSet> = {
   revisions: revisedPodTemplate,
   pullsImagesAhead: ({ PreDownloadImageForDaemonSetUpdate }) => PreDownloadImageForDaemonSetUpdate,
   reconciler: daemonSetReconciler,
+  metrics: daemonSetMetrics,
   changeMatters: () => false,
   webhooks: daemonSetWebhooks,
   access: [],

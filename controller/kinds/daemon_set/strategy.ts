@@ -58,26 +58,39 @@ export function availabilityOf({
   };
 }
 
-export function daemonSetStrategyOf(set: DaemonSet, desired: number): DaemonSetStrategy {
-  const { spec } = set;
+/** The part of the strategy that says how far and how fast pods are updated. */
+export function daemonSetRolloutOf(
+  { spec }: DaemonSet,
+  desired: number,
+): Pick<
+  DaemonSetStrategy,
+  "desired" | "rolling" | "paused" | "inPlace" | "surges" | "maxSurge" | "maxUnavailable" | "partition"
+> {
   const rolling = spec.updateStrategy?.type !== "OnDelete";
   const update = rolling ? (spec.updateStrategy?.rollingUpdate ?? {}) : {};
   const inPlace = rolling && update.rollingUpdateType === "InPlaceIfPossible";
   const maxSurge = inPlace ? 0 : budgetOf(update.maxSurge, desired);
-  const surges = !inPlace && budgetOf(update.maxSurge, 1) > 0;
   const maxUnavailable = budgetOf(update.maxUnavailable, desired);
-  const partition = partitionOf(update.partition, desired);
-  const { minReadySeconds, nodeSelector } = availabilityOf(set);
-  const { lifecycle } = spec;
   return {
     desired,
     rolling,
     paused: update.paused ?? false,
     inPlace,
-    surges,
+    surges: !inPlace && budgetOf(update.maxSurge, 1) > 0,
     maxSurge,
     maxUnavailable: maxUnavailable === 0 && maxSurge === 0 ? 1 : maxUnavailable,
-    partition,
+    partition: partitionOf(update.partition, desired),
+  };
+}
+
+export function daemonSetStrategyOf(set: DaemonSet, desired: number): DaemonSetStrategy {
+  const { spec } = set;
+  const rollout = daemonSetRolloutOf(set, desired);
+  const { rolling, partition } = rollout;
+  const { minReadySeconds, nodeSelector } = availabilityOf(set);
+  const { lifecycle } = spec;
+  return {
+    ...rollout,
     nodeSelector,
     partitionedScaling: rolling && partition > 0 && spec.scaleStrategy?.partitionedScaling === true,
     burst: burstOf(spec.burstReplicas, desired),

@@ -5,6 +5,7 @@ import { policyRule, readVerbs } from "../../plan/access.ts";
 import { sidecarSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { sidecarSetWebhooks } from "./admit.ts";
+import { sidecarSetMetrics } from "./metrics.ts";
 import { sidecarSetPodAdmission } from "./pod_admission.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
 
@@ -20,6 +21,7 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   resource: sidecarSetResource,
   revisions: revisedSidecars,
   reconciler: sidecarSetReconciler,
+  metrics: sidecarSetMetrics,
   // In v1alpha1 the version's name is a label: the server does not count its change as a generation.
   changeMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,
   webhooks: sidecarSetWebhooks,

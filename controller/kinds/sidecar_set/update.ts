@@ -1,12 +1,12 @@
 /** Bringing pods to the present sidecars. Spec: sidecarset, rules 33 to 36, 43. */
-import { counted, type IntOrString, partitionReplicas } from "../../../kube/core/index.ts";
+import { counted, type IntOrString } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
-import { amountOf } from "../../rollout/order/amounts.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import type { SidecarView } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
+import { keptByPartition, mostUnavailable } from "./numbers.ts";
 import { updateOrder } from "./order.ts";
 import { patchedMetadata, resetAction, updateAction } from "./pod_update.ts";
 import type { SidecarSetMember } from "./rollout.ts";
@@ -28,7 +28,7 @@ export function planUpdate(state: SidecarSetState, decisions: Decisions): void {
     if (candidates.size > 0) decisions.wait(partitionWaiting(candidates.size, strategy.partition));
     return;
   }
-  const most = Math.max(0, amountOf(strategy.maxUnavailable, total, true) ?? 0);
+  const most = mostUnavailable(strategy.maxUnavailable, total);
   let used = pods.count("unavailable");
   let read = 0;
   for (const member of updateOrder(candidates, () => everyPod(pods), strategy)) {
@@ -67,17 +67,6 @@ function updateMember(
 
 function* everyPod(pods: SidecarView): Generator<Pod> {
   for (const { pod } of membersOf(pods.every())) yield pod;
-}
-
-/** A number counts as it is, however few pods there are. */
-function keptByPartition(partition: IntOrString | undefined, total: number): number {
-  if (typeof partition === "number") return Math.max(0, partition);
-  try {
-    return Math.max(0, partitionReplicas(partition, total));
-  } catch {
-    // Text that is no number: admission refuses it, older objects may hold it.
-    return 0;
-  }
 }
 
 function partitionWaiting(count: number, partition: IntOrString = 0): Waiting {

@@ -5,6 +5,7 @@ import { statefulSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { statefulSetWebhooks } from "./admit.ts";
 import { statefulSetClaimants } from "./claimants.ts";
+import { statefulSetMetrics } from "./metrics.ts";
 import { statefulSetReconciler } from "./reconcile.ts";
 
 export { observeStatefulSet } from "./observe.ts";
@@ -22,6 +23,7 @@ export const statefulSetKind: Kind<StatefulSet> = {
   claimants: statefulSetClaimants,
   pullsImagesAhead: ({ PreDownloadImageForInPlaceUpdate }) => PreDownloadImageForInPlaceUpdate,
   reconciler: statefulSetReconciler,
+  metrics: statefulSetMetrics,
   changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,
   // Whether claims can grow.

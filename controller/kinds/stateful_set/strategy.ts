@@ -57,12 +57,32 @@ export interface StatefulSetStrategy {
   resizesClaims: boolean;
 }
 
-export function statefulSetStrategyOf(set: StatefulSet, options: StatefulSetOptions): StatefulSetStrategy {
-  const { spec } = set;
+/** The part of the strategy that follows from the object alone. */
+export function statefulSetRolloutOf({
+  spec,
+}: StatefulSet): Pick<
+  StatefulSetStrategy,
+  "replicas" | "ordered" | "onDelete" | "paused" | "partition" | "maxUnavailable"
+> {
   const replicas = Math.max(0, spec.replicas ?? 1);
   const onDelete = spec.updateStrategy?.type === "OnDelete";
   const rolling = onDelete ? {} : (spec.updateStrategy?.rollingUpdate ?? {});
   const ordered = spec.podManagementPolicy !== "Parallel";
+  return {
+    replicas,
+    ordered,
+    onDelete,
+    paused: rolling.paused ?? false,
+    partition: Math.max(0, rolling.partition ?? 0),
+    maxUnavailable: ordered ? 1 : budgetOf(rolling.maxUnavailable, replicas),
+  };
+}
+
+export function statefulSetStrategyOf(set: StatefulSet, options: StatefulSetOptions): StatefulSetStrategy {
+  const { spec } = set;
+  const rollout = statefulSetRolloutOf(set);
+  const { replicas, ordered } = rollout;
+  const rolling = rollout.onDelete ? {} : (spec.updateStrategy?.rollingUpdate ?? {});
   const scaling = spec.scaleStrategy?.maxUnavailable;
   const retention = options.deletesClaims ? spec.persistentVolumeClaimRetentionPolicy : undefined;
   const start = options.startOrdinal ? Math.max(0, spec.ordinals?.start ?? 0) : 0;
@@ -70,13 +90,8 @@ export function statefulSetStrategyOf(set: StatefulSet, options: StatefulSetOpti
   const minReadySeconds = Math.max(0, rolling.minReadySeconds ?? 0);
   const priority = rolling.unorderedUpdate?.priorityStrategy;
   return {
-    replicas,
+    ...rollout,
     window: new Window(start, replicas, reservedRanges(spec.reserveOrdinals)),
-    ordered,
-    onDelete,
-    paused: rolling.paused ?? false,
-    partition: Math.max(0, rolling.partition ?? 0),
-    maxUnavailable: ordered ? 1 : budgetOf(rolling.maxUnavailable, replicas),
     scaleMaxUnavailable:
       ordered || scaling === undefined || scaling === null
         ? Number.POSITIVE_INFINITY

@@ -5,6 +5,7 @@ import { policyRule, readVerbs } from "../../plan/access.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { workloadSpreadWebhooks } from "./admit.ts";
+import { workloadSpreadMetrics } from "./metrics.ts";
 import { workloadSpreadPodAdmission } from "./pod_admission.ts";
 import { WorkloadSpreadReconciler } from "./reconcile.ts";
 
@@ -14,6 +15,7 @@ export const workloadSpreadKind: Kind<WorkloadSpread> = {
   resource: workloadSpreadResource,
   enabled: (gates) => gates.WorkloadSpread,
   reconciler: (deps) => new WorkloadSpreadReconciler(deps),
+  metrics: workloadSpreadMetrics,
   // The reconciler looks for itself, after a moment: admission writes a status for many pods in a row.
   changeMatters: () => false,
   webhooks: workloadSpreadWebhooks,
