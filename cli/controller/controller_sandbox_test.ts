@@ -9,6 +9,7 @@ import { startSandbox } from "../../sandbox/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { accountKubeconfig, MissingRights } from "../../testkit/kube/account_fixture.ts";
+import { parsedMetrics } from "../../testkit/kube/parsed_metrics.ts";
 import { processHost } from "../host.ts";
 
 const host = processHost();
@@ -62,12 +63,26 @@ t.test("installed, it leads, serves probes, and gives the lease back at SIGTERM"
   );
   t.equal(installed.stderr, "");
   writeFileSync(kubeconfig, await accountKubeconfig(admin, "kruise-manager"));
-  const probes = portAt(await freePorts(1), 0);
-  const controller = started(`${line} --health-probe-addr=127.0.0.1:${probes}`, "controllers work");
+  sandbox.cluster.create("sidecarsets.apps.kruise.io", {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "SidecarSet",
+    metadata: { name: "logs" },
+    spec: { containers: [] },
+  });
+  const ports = await freePorts(2);
+  const [probes, metrics] = [portAt(ports, 0), portAt(ports, 1)];
+  const controller = started(
+    `${line} --health-probe-addr=127.0.0.1:${probes} --metrics-addr=127.0.0.1:${metrics}`,
+    "controllers work",
+  );
   await controller.seen;
   const probe = async (path: string) => (await fetch(`http://127.0.0.1:${probes}${path}`)).text();
   t.equal(await probe("/readyz"), "ok");
   t.equal(await probe("/healthz"), "ok");
+  const told = parsedMetrics(await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text());
+  const named = (name: string) => told.find((family) => family.name === name);
+  t.strictSame(named("kruise_manager_is_leader")?.samples, [{ labels: {}, value: 1 }]);
+  t.equal(named("kruise_sidecarset_created"), undefined, "of workloads only by the flag");
   const lease = () =>
     sandbox.cluster.get("leases.coordination.k8s.io", { namespace: "kruise-system", name: "kruise-manager" });
   t.match(lease(), { spec: { holderIdentity: /_/ } });

@@ -19,10 +19,10 @@ export interface ControlledSandbox {
   stopController(): Promise<Run>;
 }
 
-/** Three fast nodes with agents. `gates`: feature gates of the controller. Resolves once it leads; `t` ends all of it. */
+/** Three fast nodes with agents. `gates`: feature gates of the controller; `flags`: its others. Resolves once it leads; `t` ends all of it. */
 export async function startControlledSandbox(
   t: Test,
-  { seed, gates }: { seed: number; gates: string },
+  { seed, gates, flags = "" }: { seed: number; gates: string; flags?: string },
 ): Promise<ControlledSandbox> {
   const host = processHost();
   const rights = new MissingRights();
@@ -65,7 +65,8 @@ export async function startControlledSandbox(
   const io = { env, stderr: { write }, signal: stopping.signal };
   const own = join(folder, "controller.kubeconfig");
   writeFileSync(own, await accountKubeconfig(kubeconfig, "kruise-manager"));
-  const line = `controller --kubeconfig ${own} --metrics-addr=0 --health-probe-addr=0 --nodeimage-creation-delay=1s ${flag}`;
+  const line =
+    `controller --kubeconfig ${own} --metrics-addr=0 --health-probe-addr=0 --nodeimage-creation-delay=1s ${flag} ${flags}`.trimEnd();
   const ended = run(line, { host, io });
   ended.then(() => working.reject(new Error(logged.join(""))));
   await working.promise;
