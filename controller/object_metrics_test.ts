@@ -15,7 +15,7 @@ interface Served {
 }
 
 const served: readonly Served[] = mapKinds((kind): Served => {
-  const families = (text: string): MetricFamily[] => objectFamilies(kind, () => JSON.parse(text));
+  const families = (text: string): MetricFamily[] => objectFamilies(kind, JSON.parse(text));
   return {
     kind: kind.resource.kind,
     read: (objects) => parsedMetrics(metricsText(families(JSON.stringify(objects)))),

@@ -64,7 +64,7 @@ export interface ControllersDeps {
 export interface Controllers {
   /** Resolves when every cache is filled and the workers run; rejects when that is not possible. */
   synced: Promise<void>;
-  /** What is told of the objects that are reconciled here, read from the caches when it is asked for. */
+  /** What is told of the objects that are reconciled here, as the caches hold them now. */
   objectFamilies(): readonly MetricFamily[];
   /** Ends the workers, lets writes in flight finish (up to `graceMs`), then cuts what is left. */
   stop(graceMs?: number): Promise<void>;
@@ -77,7 +77,7 @@ export function startControllers(deps: ControllersDeps): Controllers {
   const controllers = new ControllerSet(deps);
   return {
     synced: controllers.run(),
-    objectFamilies: () => controllers.families,
+    objectFamilies: () => controllers.objectFamilies(),
     stop: (graceMs) => controllers.stop(graceMs ?? DEFAULT_GRACE_MS),
   };
 }
@@ -103,7 +103,8 @@ class ControllerSet {
   readonly #terminating: TerminatingNamespaces;
   readonly #mayDisrupt: DisruptionGuard | undefined;
   readonly #selections: { stop(): Promise<void> }[] = [];
-  readonly families: MetricFamily[] = [];
+  /** By kind. */
+  readonly #families: (() => MetricFamily[])[] = [];
 
   constructor(deps: ControllersDeps) {
     const { clock, random, log, metrics = nullMetrics, options } = deps;
@@ -139,6 +140,10 @@ class ControllerSet {
     // A watch that admission began may be interrupted: what the former leader wrote last is to be known.
     await this.#informers.caughtUp();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
+  }
+
+  objectFamilies(): MetricFamily[] {
+    return this.#families.flatMap((familiesOf) => familiesOf());
   }
 
   #imagePulls({ imagePullJobs }: ServerFeatures): ImagePulls {
@@ -233,7 +238,7 @@ class ControllerSet {
     const shared = this.#shareWith(kind.controllerName, kind.resource.namespaced, caches, server);
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
-    this.families.push(...objectFamilies(kind, () => this.#owned(kind, objects.values())));
+    this.#families.push(() => objectFamilies(kind, this.#owned(kind, objects.values())));
     const shell = new Shell(deps, kind.reconciler(deps));
     this.#owners.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => enqueueItself(kind, queue, shell, change));

@@ -2,7 +2,8 @@
 import { compareBytes, type Labels } from "./core/index.ts";
 
 export interface MetricSample {
-  readonly labels: Labels;
+  /** As `labelsText` writes them; empty for none. */
+  readonly labels: string;
   readonly value: number;
 }
 
@@ -13,32 +14,29 @@ export interface MetricFamily {
   samples(): Iterable<MetricSample>;
 }
 
-/** Each family with its help, type and samples, a line each. Of samples with equal labels the last one counts. */
+/** Each family with its help, type and samples, a line each. Two samples of a family have different labels. */
 export function metricsText(families: Iterable<MetricFamily>): string {
   const byName = Map.groupBy(families, ({ name }) => name);
   return [...byName].map(([name, parts]) => familyText(name, parts)).join("");
 }
 
 function familyText(name: string, parts: readonly MetricFamily[]): string {
-  const values = new Map<string, number>();
+  const lines: string[] = [];
   // What is no number, whatever its type says, would end the line and begin another.
   for (const part of parts)
     for (const { labels, value } of part.samples())
-      if (Number.isFinite(value)) values.set(labelsText(labels), value);
-  if (values.size === 0) return "";
-  const lines = [`# HELP ${name} ${escapedHelp(parts[0]?.help ?? "")}`, `# TYPE ${name} gauge`];
-  for (const [labels, value] of values) lines.push(`${name}${labels} ${value}`);
-  return `${lines.join("\n")}\n`;
+      if (Number.isFinite(value))
+        lines.push(labels === "" ? `${name} ${value}\n` : `${name}{${labels}} ${value}\n`);
+  if (lines.length === 0) return "";
+  return `# HELP ${name} ${escapedHelp(parts[0]?.help ?? "")}\n# TYPE ${name} gauge\n${lines.join("")}`;
 }
 
-/** Labels without a value are left out: to Prometheus they are the same as none. */
-function labelsText(labels: Labels): string {
-  const parts: string[] = [];
-  for (const name in labels) {
-    const value = labels[name];
-    if (value !== undefined && value !== "") parts.push(`${name}="${escapedValue(value)}"`);
-  }
-  return parts.length === 0 ? "" : `{${parts.join(",")}}`;
+/** `a="1",b="2"`, with what would end a value escaped. Labels without a value are left out: to Prometheus they are none. */
+export function labelsText(labels: Labels): string {
+  let text = "";
+  for (const [name, value] of Object.entries(labels))
+    if (value !== "") text += `${text === "" ? "" : ","}${name}="${escapedValue(value)}"`;
+  return text;
 }
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", '"': '\\"' };

@@ -4,6 +4,7 @@
  */
 import type { KubeObject, Labels } from "../../kube/core/index.ts";
 import {
+  labelsText,
   type MetricDescription,
   type MetricFamily,
   type MetricSample,
@@ -18,7 +19,13 @@ export interface ObjectMetric<T> {
   /** Beside those that name the object. */
   readonly labels: readonly string[];
   /** Those of an object; none where it has no such value. */
-  samples(object: T): readonly MetricSample[];
+  readonly samples: (object: T) => readonly ObjectSample[];
+}
+
+interface ObjectSample {
+  /** Beside those that name the object; absent: none. */
+  readonly labels?: Labels;
+  readonly value: number;
 }
 
 export interface ObjectMetrics<T> {
@@ -41,7 +48,7 @@ export function gauge<T>(
     labels: [],
     samples: (object) => {
       const value = read(object);
-      return value === undefined ? [] : [{ labels: {}, value }];
+      return value === undefined ? [] : [{ value }];
     },
   };
 }
@@ -148,45 +155,52 @@ interface DescribedKind<T> {
   readonly metrics?: ObjectMetrics<T>;
 }
 
-/** Families of a kind over objects that are read each time. */
+/** Families of a kind: what the objects are when their samples are read. */
 export function objectFamilies<T extends KubeObject>(
   { resource: { kind }, metrics }: DescribedKind<T>,
-  objects: () => Iterable<T>,
+  objects: Iterable<T>,
 ): MetricFamily[] {
   if (metrics === undefined) return [];
   const { table, toUpdate } = metrics;
-  const families = table.map(
-    (metric): MetricFamily => ({
-      name: nameOf(kind, metric),
-      help: metric.help,
-      *samples() {
-        for (const object of objects())
-          for (const { labels: own, value } of metric.samples(object))
-            yield { labels: { ...identity(kind.toLowerCase(), object), ...own }, value };
-      },
-    }),
-  );
-  return toUpdate === undefined ? families : [...families, outstanding(kind, toUpdate, objects)];
+  const named = Array.from(objects, (object) => ({ object, name: nameLabels(kind.toLowerCase(), object) }));
+  const families = table.map((metric): MetricFamily => {
+    const { help, samples } = metric;
+    return { name: nameOf(kind, metric), help, samples: () => samplesOf(named, samples) };
+  });
+  if (toUpdate === undefined) return families;
+  const rollouts = named.map(({ object }) => ({
+    object,
+    name: `${labelsText({ kind })},${nameLabels("name", object)}`,
+  }));
+  const { samples } = gauge("", "", toUpdate);
+  return [...families, { ...toUpdateFamily, samples: () => samplesOf(rollouts, samples) }];
 }
 
-function outstanding<T extends KubeObject>(
-  kind: string,
-  toUpdate: (object: T) => number | undefined,
-  objects: () => Iterable<T>,
-): MetricFamily {
-  return {
-    ...toUpdateFamily,
-    *samples() {
-      for (const object of objects()) {
-        const value = toUpdate(object);
-        if (value !== undefined) yield { labels: { kind, ...identity("name", object) }, value };
-      }
-    },
-  };
+function* samplesOf<T>(
+  named: readonly { readonly object: T; readonly name: string }[],
+  samples: ObjectMetric<T>["samples"],
+): Generator<MetricSample> {
+  for (const { object, name } of named) {
+    const found = samples(object);
+    const [first] = found;
+    if (found.length > 1) yield* lastOfEach(found, name);
+    else if (first !== undefined) yield { labels: joined(name, first.labels), value: first.value };
+  }
 }
 
-function identity(nameLabel: string, { metadata: { namespace = "", name = "" } }: KubeObject): Labels {
-  return { namespace, [nameLabel]: name };
+/** Lists of objects have keys that the API server does not check everywhere: two samples with equal labels break a scrape. */
+function lastOfEach(samples: readonly ObjectSample[], name: string): MetricSample[] {
+  const values = new Map(samples.map(({ labels: further, value }) => [joined(name, further), value]));
+  return [...values].map(([text, value]) => ({ labels: text, value }));
+}
+
+function joined(name: string, further: Labels | undefined): string {
+  const text = further === undefined ? "" : labelsText(further);
+  return text === "" ? name : `${name},${text}`;
+}
+
+function nameLabels(label: string, { metadata: { namespace = "", name = "" } }: KubeObject): string {
+  return labelsText({ namespace, [label]: name });
 }
 
 function nameOf(kind: string, { name }: Pick<ObjectMetric<unknown>, "name">): string {
