@@ -20,6 +20,18 @@ const quantile = (share: number, metric: string, by: string): string =>
   `histogram_quantile(${share}, ${rate(`${metric}_bucket`, `${by}, le`)})`;
 const gauge = (metric: string, by: string): string => `max by (${by}) (${metric}{instance=~"$instance"})`;
 
+/** Of each workload of a kind, by namespace and name. */
+const each = (kind: string, metric: string): string =>
+  gauge(`kruise_${kind}_${metric}`, `namespace, ${kind}`);
+const updated = (kind: string, metric: string, wanted: string): Panel["series"][number] => [
+  `${each(kind, metric)} / (${each(kind, wanted)} > 0) < 1`,
+  `{{namespace}}/{{${kind}}}`,
+];
+const unavailable = (kind: string): Panel["series"][number] => [
+  `${each(kind, "spec_replicas")} - ${each(kind, "status_replicas_available")} > 0`,
+  `{{namespace}}/{{${kind}}}`,
+];
+
 const panel = (title: string, unit: string, ...series: Panel["series"]): Panel => ({ title, unit, series });
 
 /** Rows from the top, with their panels. */
@@ -41,6 +53,30 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
       panel("Wait in the queue, 99 %", "s", [
         quantile(0.99, "workqueue_queue_duration_seconds", "name"),
         "{{name}}",
+      ]),
+    ],
+  ],
+  [
+    "Rollouts (--workload-metrics)",
+    [
+      panel(
+        "Share that is updated",
+        "percentunit",
+        updated("cloneset", "status_replicas_updated", "spec_replicas"),
+        updated("statefulset", "status_replicas_updated", "spec_replicas"),
+        updated("daemonset", "status_updated_number_scheduled", "status_desired_number_scheduled"),
+      ),
+      panel("Left to update, beyond the partition", "short", [
+        `${gauge("refit_rollout_replicas_to_update", "kind, namespace, name")} > 0`,
+        "{{kind}} {{namespace}}/{{name}}",
+      ]),
+      panel("Unavailable", "short", unavailable("cloneset"), unavailable("statefulset"), [
+        `${each("daemonset", "status_number_unavailable")} > 0`,
+        "{{namespace}}/{{daemonset}}",
+      ]),
+      panel("Pods with outdated sidecars", "short", [
+        `${gauge("kruise_sidecarset_status_replicas_matched", "sidecarset")} - ${gauge("kruise_sidecarset_status_replicas_updated", "sidecarset")} > 0`,
+        "{{sidecarset}}",
       ]),
     ],
   ],

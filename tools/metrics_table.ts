@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { createAgentMetrics } from "../agent/index.ts";
 import { observe, refusalCounters } from "../cli/controller/metrics.ts";
+import { objectMetricDescriptions } from "../controller/index.ts";
 import { createRegistry, describeMetrics, type MetricDescription } from "../kube/index.ts";
 
 const file = new URL("../docs/metrics.md", import.meta.url);
@@ -17,6 +18,9 @@ export function controllerMetrics(): MetricDescription[] {
   refusalCounters(registry);
   return byName(describeMetrics(registry));
 }
+
+/** What the controller serves of workloads where a flag asks for it, by name. */
+export const workloadMetrics = (): MetricDescription[] => byName(objectMetricDescriptions());
 
 /** What an agent registers beyond that. */
 export function agentMetrics(): MetricDescription[] {
@@ -43,6 +47,7 @@ export function withMetricsTables(document: string): string {
       controller.filter((metric) => !own.includes(metric)),
     ),
     section("Of the controller, its own", own),
+    section("Of workloads, with `--workload-metrics`", workloadMetrics()),
     section("Of an agent, beside those of its client and its process", agentMetrics()),
   ].join("\n");
   return `${document.slice(0, from)}${begin}\n${text}\n${document.slice(to)}`;

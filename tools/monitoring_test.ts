@@ -7,7 +7,13 @@ import { parse, stringify } from "yaml";
 import { observe, refusalCounters } from "../cli/controller/metrics.ts";
 import { missing, programPath } from "../testkit/cli/program_path.ts";
 import { dashboardText, expressions, madeText } from "./dashboard.ts";
-import { agentMetrics, controllerMetrics, metricsDocument, withMetricsTables } from "./metrics_table.ts";
+import {
+  agentMetrics,
+  controllerMetrics,
+  metricsDocument,
+  withMetricsTables,
+  workloadMetrics,
+} from "./metrics_table.ts";
 
 const folder = join(import.meta.dirname, "../bundles/monitoring");
 const rulesFile = join(folder, "rules.yaml");
@@ -36,7 +42,9 @@ t.test("the dashboard is made of its panels", async (t) => {
 });
 
 t.test("alerts and dashboard ask for metrics that there are", async (t) => {
-  const known = new Set([...controllerMetrics(), ...agentMetrics()].map(({ name }) => name));
+  const known = new Set(
+    [...controllerMetrics(), ...workloadMetrics(), ...agentMetrics()].map(({ name }) => name),
+  );
   for (const expression of [...expressions, ...valuesOf(rules, "expr")]) {
     const asked = metricsIn(expression);
     t.ok(asked.length > 0, expression);

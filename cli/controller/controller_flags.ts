@@ -17,7 +17,7 @@ const effective: FlagTable = {
   "metrics-addr": text(":8080", "ADDR", "Where /metrics is served, over plain HTTP; 0 turns it off."),
   "workload-metrics": toggle(
     false,
-    "/metrics also tells of each workload, under the names of kruise-state-metrics: some 20 lines an object, from the caches.",
+    "/metrics also serves the state of each workload, under the names of kruise-state-metrics: docs/metrics.md.",
   ),
   "health-probe-addr": text(":8000", "ADDR", "Where /readyz and /healthz are served; 0 turns it off."),
   "enable-leader-election": toggle(
