@@ -38,7 +38,11 @@ export const sidecarSetMetrics: ObjectMetrics<SidecarSet> = {
     observedGeneration(),
     count("status_replicas_matched", "Pods that match.", ({ matchedPods }) => matchedPods),
     count("status_replicas_ready", "Pods that match and are ready.", ({ readyPods }) => readyPods),
-    count("status_replicas_updated", "Pods that match and have the present sidecars.", ({ updatedPods }) => updatedPods),
+    count(
+      "status_replicas_updated",
+      "Pods that match and have the present sidecars.",
+      ({ updatedPods }) => updatedPods,
+    ),
     count(
       "status_replicas_updated_ready",
       "Pods that match, are ready and have the present sidecars.",
