@@ -155,7 +155,7 @@ interface DescribedKind<T> {
   readonly metrics?: ObjectMetrics<T>;
 }
 
-/** Families of a kind: what the objects are when their samples are read. */
+/** Families of a kind, over the objects that there are now. */
 export function objectFamilies<T extends KubeObject>(
   { resource: { kind }, metrics }: DescribedKind<T>,
   objects: Iterable<T>,
