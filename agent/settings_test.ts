@@ -92,7 +92,8 @@ t.test("Deno gets neither everything nor the right to run programs", async (t) =
 });
 
 t.test("help names every flag with its default, and every gate", async (t) => {
-  const help = agentUsage();
+  const help = agentUsage("refit agent");
+  t.match(help, /^Usage: NODE_NAME=NODE refit agent \[flags\]$/m);
   for (const [name, { initial }] of Object.entries(agentFlags)) {
     t.match(help, new RegExp(`^ {2}--${name}\\b.*\\.$`, "m"));
     if (initial !== "") t.ok(help.includes(` Default ${initial}.`), name);

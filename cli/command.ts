@@ -22,8 +22,8 @@ export interface Command {
   readonly appendix?: () => Promise<string>;
   /** What follows `--` is a command to run; otherwise it is further arguments. */
   readonly runsCommand?: true;
-  /** The words are another program's: they are handed over unparsed. */
-  readonly raw?: boolean;
+  /** The words are handed over unparsed: to kubectl, which completes them, too, or to a part of this program that reads them itself. */
+  readonly raw?: "kubectl" | "own";
   /** `--help` is one of these words, too. */
   readonly rawHelp?: true;
   /** Resolves to the exit code. Throws CliError or KubeError for what the user should read. */

@@ -1,5 +1,6 @@
 /** All commands, in the order of the overview. */
 
+import { agent } from "./agent/command.ts";
 import { completeCommand, completion } from "./completion/commands.ts";
 import { controller } from "./controller/command.ts";
 import type { CommandGroup } from "./help.ts";
@@ -61,8 +62,8 @@ const listed: readonly CommandGroup[] = [
     ],
   },
   {
-    title: "The controller",
-    commands: [controller, install, uninstall, manifests, migrateCheck, migrateCluster, supportBundle],
+    title: "The controller and the agent",
+    commands: [controller, agent, install, uninstall, manifests, migrateCheck, migrateCluster, supportBundle],
   },
   { title: "Pods", commands: [exec, logs, createRecreateRequestShort] },
   { title: "This program", commands: [completion, version] },

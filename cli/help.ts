@@ -48,7 +48,8 @@ export async function commandHelp(command: Command): Promise<string> {
   const flags = await flagsOf(command);
   if (Object.keys(flags).length > 0) lines.push("", "Flags:", ...flagLines(flags));
   if (command.appendix !== undefined) lines.push("", (await command.appendix()).trimEnd());
-  if (command.raw !== true) lines.push("", "Flags of every command:", ...flagLines(globalFlagsBeside(flags)));
+  if (command.raw === undefined)
+    lines.push("", "Flags of every command:", ...flagLines(globalFlagsBeside(flags)));
   return `${lines.join("\n")}\n`;
 }
 

@@ -55,7 +55,7 @@ async function dispatch(argv: readonly string[], io: Io, host: Host): Promise<nu
 async function runCommand(command: Command, argv: readonly string[], io: Io, host: Host): Promise<number> {
   const isHelpWanted = command.rawHelp !== true && (argv[0] === "--help" || argv[0] === "-h");
   const commandLine = ["refit", command.name, ...argv].join(" ");
-  if (command.raw === true && !isHelpWanted) {
+  if (command.raw !== undefined && !isHelpWanted) {
     const unparsed = { ...parseArguments([], globalFlags, ""), words: argv };
     return runAndDisconnect(command, callOf(commandLine, unparsed, io, host));
   }

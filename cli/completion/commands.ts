@@ -36,7 +36,7 @@ export function completeCommand(groups: readonly CommandGroup[]): Command {
     summary: "Complete a command line, for shells.",
     usage: "WORD...",
     flags: {},
-    raw: true,
+    raw: "own",
     rawHelp: true,
     async run(call) {
       const { complete } = await import("./complete.ts");

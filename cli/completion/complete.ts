@@ -32,7 +32,7 @@ export async function complete(call: Call, commands: readonly Command[]): Promis
   const split = splitCommand(before);
   const command = findCommand(commands, split.words);
   const inGroup = split.words.length === 1 ? secondWords(commands, split.words[0] ?? "") : [];
-  if (command?.raw === true && inGroup.length === 0) {
+  if (command?.raw === "kubectl" && inGroup.length === 0) {
     // kubectl knows its own commands: what it prints is in the same form.
     return (await call.host.runProgram("kubectl", ["__complete", ...call.words])) ?? 0;
   }
@@ -87,7 +87,7 @@ async function argumentsOf(
 ): Promise<Completion> {
   if (before.includes("--")) return command.runsCommand === true ? fileNames : nothing;
   const own = await flagsOf(command);
-  const table: FlagTable = { ...own, ...globalFlagsBeside(own) };
+  const table: FlagTable = command.raw === undefined ? { ...own, ...globalFlagsBeside(own) } : own;
   const awaited = awaitedFlag(before, table);
   if (awaited !== undefined) return valuesOf(call, awaited, before.slice(0, -1));
   const [, name, sign] = /^--([\w-]{1,100})(=)?/.exec(typed) ?? [];

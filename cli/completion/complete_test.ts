@@ -44,6 +44,10 @@ t.test("flags and their values", async (t) => {
   t.same(await completed("--kubeconfig", "x"), { words: [], files: true });
   t.same(await completed("up", "--pods", ""), { words: [], files: false });
   t.same((await completed("controller", "--cloneset-w")).words, ["--cloneset-workers"]);
+  t.same((await completed("agent", "--s")).words, ["--socket-file", "--state-dir"]);
+  t.same((await completed("agent", "--kube")).words, ["--kubeconfig"]);
+  t.same(await completed("agent", "--socket-file", ""), { words: [], files: true });
+  t.same((await completed("agent", "")).words, []);
 });
 
 t.test("objects of the cluster, and arguments that are few", async (t) => {

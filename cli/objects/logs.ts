@@ -18,7 +18,7 @@ export const logs: Command = {
 container in front, and --max-log-requests is 50 unless it is given; a pod that comes later is not followed.`,
   examples: ["refit logs clone/sample -f", "refit logs ads/agent --tail 20 --all-containers"],
   flags: {},
-  raw: true,
+  raw: "kubectl",
   async run(call) {
     if (call.words.includes("--help") || call.words.includes("-h")) {
       call.io.stdout.write(await commandHelp(logs));

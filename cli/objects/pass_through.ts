@@ -16,7 +16,7 @@ export const exec: Command = {
     "-S NAME, --sidecar NAME: the container that serves for this sidecar of a SidecarSet at the moment.",
   examples: ["refit exec sample-4xk2p -it -- sh", "refit exec sample-4xk2p -S envoy -- envoy --version"],
   flags: {},
-  raw: true,
+  raw: "kubectl",
   async run(call) {
     const { sidecar, words } = withoutSidecar(call.words);
     if (sidecar === undefined) return runKubectl(call, ["exec", ...words]);
@@ -55,7 +55,7 @@ function kubectlCommand(name: string, summary: string): Command {
     summary: `${summary.slice(0, -1)} (by kubectl).`,
     usage: "...",
     flags: {},
-    raw: true,
+    raw: "kubectl",
     run: (call) => runKubectl(call, [name, ...call.words]),
   };
 }
