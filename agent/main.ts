@@ -3,9 +3,11 @@ import process from "node:process";
 import { messageOf } from "./errors.ts";
 import { runAgentProcess } from "./process.ts";
 
-try {
-  process.exit(await runAgentProcess(process.argv.slice(2), "node agent.mjs"));
-} catch (error) {
-  process.stderr.write(`${messageOf(error)}\n`);
-  process.exit(1);
-}
+// Not awaited here: what the bundle holds behind this file, modules that are loaded late, would never be reached.
+runAgentProcess(process.argv.slice(2), "node agent.mjs").then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`${messageOf(error)}\n`);
+    process.exit(1);
+  },
+);
