@@ -1,6 +1,7 @@
 /**
  * `npm run bundle`: everything that ships, in dist/. Controller and command line, and the agent, as modules with their maps; the
- * controller with the command line as one executable; notices, manual page, completion, bill of materials, checksums.
+ * controller with the command line as one executable; the package of npm; notices, manual page, completion, bill of materials,
+ * checksums.
  * Made twice of the same tree, each file has the same bytes. The checksums come last: without them dist/ is not whole.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,6 +10,7 @@ import { manualPage, refitVersion } from "../cli/index.ts";
 import { writeChecksums } from "./checksums.ts";
 import { BundleError, messageOf } from "./errors.ts";
 import { executableName, makeExecutable, makeScript } from "./executable.ts";
+import { makeNpmPackage, type Project } from "./npm_package.ts";
 import { runProgram } from "./run_program.ts";
 import { bundledRuntime, type Runtime } from "./runtime.ts";
 
@@ -27,10 +29,12 @@ async function bundle(): Promise<void> {
   makeScript(join(dist, "refit.mjs"), work);
   await makeExecutable(work, join(dist, executableName), runtime);
   await write(`${executableName}.NOTICES.txt`, await executableNotices(runtime));
-  say("manual page, completion, bill of materials, checksums");
+  say("manual page, completion, package of npm, bill of materials, checksums");
   await write("man/refit.1", await manualPage());
   for (const [shell, file, mode] of completionFiles)
     await write(`completion/${file}`, completion(shell), mode);
+  const project: Project = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  await makeNpmPackage(root, dist, project);
   await write("refit.cdx.json", billOfMaterials(runtime));
   await writeChecksums(dist);
 }

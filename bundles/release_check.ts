@@ -1,11 +1,13 @@
 /** `npm run release:check`: is dist/ what a release must be? The last line is `N passed, N failed`. */
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { refitVersion } from "../cli/index.ts";
 import { checksumsFile, checksumsOf } from "./checksums.ts";
 import { messageOf } from "./errors.ts";
 import { executableName } from "./executable.ts";
+import { installNpmPackage, npmPackageName } from "./npm_package.ts";
 import {
   billProblem,
   checksumProblem,
@@ -54,10 +56,14 @@ function checksOf(tag: string | undefined, isMade: boolean): Check[] {
       name: `what ${name} holds is in the bill of materials`,
       problem: () => billProblem(text(`dist/${name}.NOTICES.txt`), text("dist/refit.cdx.json")),
     })),
-    ...["version --client", "help", "controller --help", "manifests"].map((command) => ({
+    ...outputs.map((command) => ({
       name: `refit ${command}: the executable prints what the modules print`,
-      problem: () => sameOutput(command.split(" ")),
+      problem: () => sameOutput(ofExecutable, command.split(" ")),
     })),
+    {
+      name: "the package of npm, installed without a registry, prints what the modules print",
+      problem: installed,
+    },
     { name: `the executable starts in ${longestStart} times the time of the modules`, problem: startTimes },
   ];
 }
@@ -75,11 +81,28 @@ async function madeTwice(): Promise<string | undefined> {
   return repeatProblem(first, await checksumsOf(dist));
 }
 
-function sameOutput(argv: readonly string[]): string | undefined {
-  const [expected, found] = [modules, executable].map(([program, ...before]) =>
-    runProgram(program, [...before, ...argv]),
-  );
-  return expected === found && expected !== "" ? undefined : "the outputs differ";
+const outputs = ["version --client", "help", "controller --help", "agent --help", "up --help", "manifests"];
+
+/** Runs a command line and returns what it prints. */
+type Run = (argv: readonly string[]) => string;
+
+const ofExecutable: Run = (argv) => runProgram(join(dist, executableName), argv);
+
+function sameOutput(run: Run, argv: readonly string[]): string | undefined {
+  const [node, entry] = modules;
+  const expected = runProgram(node, [entry, ...argv]);
+  return expected === run(argv) && expected !== "" ? undefined : "the outputs differ";
+}
+
+function installed(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "refit-installed-"));
+  try {
+    const run = installNpmPackage(join(dist, npmPackageName), folder);
+    const other = outputs.filter((command) => sameOutput(run, command.split(" ")) !== undefined);
+    return other.length === 0 ? undefined : `the outputs differ: ${other.join(", ")}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 const rounds = 15;
