@@ -23,10 +23,8 @@ export function makeScript(entry: string, work: string): void {
  * is no `target`.
  */
 export async function makeExecutable(work: string, target: string, runtime: Runtime): Promise<void> {
-  if (process.platform !== "linux")
-    throw new BundleError(
-      `executables are made on Linux, this is ${process.platform}; the modules run on any`,
-    );
+  const unfinished = `${target}.part`;
+  const steps = joining(process.platform, unfinished, join(work, settings.output));
   await rm(target, { force: true });
   await writeFile(join(work, "sea.json"), JSON.stringify(settings));
   // V8 takes a cache of code only with the flags that it was made with, but for the seed: with one its bytes repeat.
@@ -37,20 +35,34 @@ export async function makeExecutable(work: string, target: string, runtime: Runt
       cwd: work,
     },
   );
-  const unfinished = `${target}.part`;
   try {
     await copyFile(runtime.file, unfinished);
-    runProgram("postject", [
-      unfinished,
-      "NODE_SEA_BLOB",
-      join(work, settings.output),
-      "--sentinel-fuse",
-      fuse,
-    ]);
+    for (const [program, ...argv] of steps) runProgram(program, argv);
     await rename(unfinished, target);
   } finally {
     await rm(unfinished, { force: true });
   }
+}
+
+type CommandLine = readonly [program: string, ...argv: string[]];
+
+/**
+ * What puts `blob` into `file`, a copy of Node. macOS runs only what is signed, and Node's signature is not about the result:
+ * it gets one of its own, in nobody's name. Throws BundleError for a platform that no executable is made on.
+ */
+export function joining(platform: NodeJS.Platform, file: string, blob: string): readonly CommandLine[] {
+  const inject = ["postject", file, "NODE_SEA_BLOB", blob, "--sentinel-fuse", fuse] as const;
+  if (platform === "linux") return [inject];
+  if (platform === "darwin")
+    return [
+      ["codesign", "--remove-signature", file],
+      [...inject, "--macho-segment-name", "NODE_SEA"],
+      // Without a name of its own it would have that of the file.
+      ["codesign", "--sign", "-", "--identifier", "refit", file],
+    ];
+  throw new BundleError(
+    `executables are made on Linux and macOS, this is ${platform}; the modules run on any`,
+  );
 }
 
 const settings = {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { compileFunction } from "node:vm";
 import t, { type Test } from "tap";
-import { makeScript } from "./executable.ts";
+import { joining, makeScript } from "./executable.ts";
 
 /**
  * Makes the script of modules by their files, `refit.mjs` first, and runs it as an executable does. Resolves to what they noted;
@@ -82,4 +82,14 @@ t.test("chunks may need each other", async (t) => {
 t.test("what rollup warns of makes no script", async (t) => {
   const modules = { "refit.mjs": `#!/usr/bin/env node\nimport "left-out"; note(1);` };
   await t.rejects(noted(t, modules), { name: "BundleError" });
+});
+
+t.test("on macOS the signature of Node goes and an own one comes, around what is put in", async (t) => {
+  const [remove, inject, sign] = joining("darwin", "refit", "blob");
+  t.same(remove, ["codesign", "--remove-signature", "refit"]);
+  t.same(inject?.slice(0, 4), ["postject", "refit", "NODE_SEA_BLOB", "blob"]);
+  t.same(inject?.slice(-2), ["--macho-segment-name", "NODE_SEA"]);
+  t.same(sign, ["codesign", "--sign", "-", "--identifier", "refit", "refit"]);
+  t.same(joining("linux", "refit", "blob"), [inject?.slice(0, -2)]);
+  t.throws(() => joining("win32", "refit", "blob"), { name: "BundleError", message: /this is win32/ });
 });
