@@ -29,7 +29,7 @@ export interface KrewRelease {
 
 /** YAML. Throws BundleError when an archive has no checksum. */
 export function krewManifest({ version, homepage, from, sums }: KrewRelease): string {
-  return stringify({
+  const manifest = {
     apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
     kind: "Plugin",
     metadata: { name: "refit" },
@@ -45,7 +45,8 @@ export function krewManifest({ version, homepage, from, sums }: KrewRelease): st
         bin: "refit",
       })),
     },
-  });
+  };
+  return stringify(manifest, { blockQuote: "literal" });
 }
 
 const description = `Rolls out CloneSets and the other workloads of OpenKruise, in place, and says why a rollout

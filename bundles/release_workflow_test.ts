@@ -75,7 +75,7 @@ t.test(
     t.match(push?.run, /echo "registry=\$registry"/);
     t.match(pack?.run, /node tools\/release_chart\.ts --registry "\$REGISTRY" --out chart\/refit\n/);
     t.match(pack?.env?.["REGISTRY"], /^\$\{\{ steps\.push\.outputs\.registry \}\}$/);
-    t.match(jobs["release"]?.steps.map(({ run }) => run).join("\n"), /cp built\/chart\/\*\.tgz release\//);
+    t.match(jobs["release"]?.steps.map(({ run }) => run).join("\n"), /cp "built\/chart\/refit-\$\{GITHUB_REF_NAME#v\}\.tgz" "release\/refit-chart-/);
   },
 );
 
@@ -119,7 +119,8 @@ const builtOn = (platform: string) => ({
 /** Runs the step that lays the files out, in a folder with what it needs; resolves to that folder. */
 async function laidOut(t: Test): Promise<string> {
   const built = Object.fromEntries(platforms.map((platform) => [`dist-${platform}`, builtOn(platform)]));
-  const folder = t.testdir({ built, bin: { git: "#!/bin/sh\necho 1700000000\n" } });
+  const chart = { "refit-0.1.0.tgz": "chart" };
+  const folder = t.testdir({ built: { ...built, chart }, bin: { git: "#!/bin/sh\necho 1700000000\n" } });
   for (const platform of platforms) await writeChecksums(join(folder, `built/dist-${platform}`));
   chmodSync(join(folder, "bin/git"), 0o755);
   for (const shared of ["package.json", "bundles", "CHANGELOG.md"])
@@ -145,6 +146,7 @@ t.test("the release has every file, each with its checksum", async (t) => {
   const files = [
     ...krewPlatforms.map(({ archive }) => archive),
     "refit-0.1.0.tar.gz",
+    "refit-chart-0.1.0.tgz",
     "refit-npm.tgz",
     "refit-krew.yaml",
     "refit.cdx.json",
