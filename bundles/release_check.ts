@@ -11,6 +11,7 @@ import { installNpmPackage, npmPackageName } from "./npm_package.ts";
 import {
   billProblem,
   checksumProblem,
+  glibcProblem,
   longestStart,
   median,
   repeatProblem,
@@ -64,7 +65,7 @@ function checksOf(tag: string | undefined, isMade: boolean): Check[] {
       name: "the package of npm, installed without a registry, prints what the modules print",
       problem: installed,
     },
-    ...(process.platform === "linux" ? [startCheck] : []),
+    ...(process.platform === "linux" ? [libraryCheck, startCheck] : []),
   ];
 }
 
@@ -106,6 +107,14 @@ function installed(): string | undefined {
 }
 
 const rounds = 15;
+
+const libraryCheck: Check = {
+  name: "the executable needs no newer C library than docs/install.md says",
+  problem: () =>
+    glibcProblem(
+      runProgram("grep", ["--text", "--only-matching", "GLIBC_2[.][0-9]*", join(dist, executableName)]),
+    ),
+};
 
 /** About servers: macOS checks the signature of what it reads of a program, which takes time of its own. */
 const startCheck: Check = {

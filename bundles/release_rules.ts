@@ -71,6 +71,18 @@ function flat(components: readonly Component[]): Component[] {
   return components.flatMap((one) => [one, ...flat(one.components ?? [])]);
 }
 
+/** The C library of GNU that docs/install.md asks for: 2.28. */
+const promisedGlibc = 28;
+
+/** `symbols`: text that holds the versions which an executable of Linux is linked against, such as `GLIBC_2.17`. */
+export function glibcProblem(symbols: string): string | undefined {
+  const minors = [...symbols.matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor));
+  if (minors.length === 0) return "it names no version of the C library";
+  const newest = Math.max(...minors);
+  if (newest <= promisedGlibc) return undefined;
+  return `it needs glibc 2.${newest}, docs/install.md says 2.${promisedGlibc}: set both`;
+}
+
 /** The executable may take so much longer than the modules. */
 export const longestStart = 1.2;
 

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import t from "tap";
 import {
   billProblem,
   checksumProblem,
+  glibcProblem,
   repeatProblem,
   startProblem,
   versionProblem,
@@ -57,4 +59,12 @@ t.test("what the notices name is in the bill of materials, inside others as well
 t.test("an executable may start a fifth slower, by medians", async (t) => {
   t.equal(startProblem([100, 100, 900], [120, 119, 500]), undefined);
   t.match(startProblem([100, 101, 100], [122, 121, 10]), /1\.21 times .* 121 ms instead of 100 ms/);
+});
+
+t.test("the executable needs no newer C library than the docs say", async (t) => {
+  t.equal(glibcProblem("GLIBC_2.2.5\nGLIBC_2.28\nGLIBC_2.4\n"), undefined);
+  t.match(glibcProblem("GLIBC_2.4\nGLIBC_2.34\n"), /needs glibc 2\.34, docs\/install\.md says 2\.28/);
+  t.match(glibcProblem(""), /no version/);
+  const docs = readFileSync(new URL("../docs/install.md", import.meta.url), "utf8");
+  t.match(docs, "the C library of GNU, 2.28 or newer");
 });
