@@ -75,7 +75,10 @@ t.test(
     t.match(push?.run, /echo "registry=\$registry"/);
     t.match(pack?.run, /node tools\/release_chart\.ts --registry "\$REGISTRY" --out chart\/refit\n/);
     t.match(pack?.env?.["REGISTRY"], /^\$\{\{ steps\.push\.outputs\.registry \}\}$/);
-    t.match(jobs["release"]?.steps.map(({ run }) => run).join("\n"), /cp "built\/chart\/refit-\$\{GITHUB_REF_NAME#v\}\.tgz" "release\/refit-chart-/);
+    t.match(
+      jobs["release"]?.steps.map(({ run }) => run).join("\n"),
+      /cp "built\/chart\/refit-\$\{GITHUB_REF_NAME#v\}\.tgz" "release\/refit-chart-/,
+    );
   },
 );
 

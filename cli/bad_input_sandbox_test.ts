@@ -46,7 +46,9 @@ const alone = new Set(["up", "controller", "manifests", "completion", "version",
 
 t.test("every command that reaches a cluster has a line here", async (t) => {
   const commands = commandGroups.flatMap((group) => group.commands);
-  const wanted = commands.filter(({ name, raw }) => raw === undefined && !alone.has(name)).map(({ name }) => name);
+  const wanted = commands
+    .filter(({ name, raw }) => raw === undefined && !alone.has(name))
+    .map(({ name }) => name);
   t.same(Object.keys(lines).sort(), wanted.sort());
 });
 
