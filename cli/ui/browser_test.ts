@@ -1,108 +1,22 @@
 /** The page in a real browser, on states that are made up: hostile, large, gone and back. */
-import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Browser, chromium, type Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { systemClock } from "../../kube/index.ts";
-import { pageAssets } from "./assets.ts";
-import { Feed } from "./feed.ts";
-import { type PageServer, startPageServer } from "./server.ts";
-import { answerKey, clusterKey, type PodItem, type WorkloadItem } from "./shared/items.ts";
+import {
+  browserMissing,
+  go,
+  gridSays,
+  openPage,
+  servePage,
+  TestBrowser,
+} from "../../testkit/cli/page_fixture.ts";
+import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { answerKey } from "./shared/items.ts";
 
-const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-const skip = program === undefined && "no Chromium is installed";
-const token = "token-of-the-test";
-
+const browser = new TestBrowser();
+t.teardown(() => browser.close());
+const skip = browserMissing;
 const key = "clonesets.apps.kruise.io/default/web";
-
-function workload(over: Partial<WorkloadItem> = {}): WorkloadItem {
-  return {
-    is: "workload",
-    kind: "CloneSet",
-    group: "apps.kruise.io",
-    namespace: "default",
-    name: "web",
-    word: "clone/web -n default",
-    desired: 4,
-    updated: 1,
-    available: 4,
-    partition: 0,
-    allowed: 1,
-    isPaused: false,
-    revision: "new",
-    state: "progressing",
-    message: "on its way",
-    reason: "",
-    reasonText: "",
-    ...over,
-  };
-}
-
-function pod(number: number, over: Partial<PodItem> = {}): PodItem {
-  return {
-    is: "pod",
-    namespace: "default",
-    name: `web-${number}`,
-    node: `node-${number % 500}`,
-    revision: "old",
-    state: "ready",
-    reason: "",
-    restarts: 0,
-    image: "web:1",
-    ...over,
-  };
-}
-
-interface Served {
-  readonly fleet: Feed;
-  readonly one: Feed;
-  readonly server: PageServer;
-  readonly page: Page;
-  /** What the browser complained about. */
-  readonly complaints: readonly string[];
-}
-
-let browser: Browser | undefined;
-t.teardown(() => browser?.close());
-
-async function serve(fleet: Feed, one: Feed, port = 0): Promise<PageServer> {
-  const open = async (asked: string | undefined) => ({
-    feed: asked === undefined ? fleet : one,
-    close: () => undefined,
-  });
-  return startPageServer({ assets: await pageAssets(), token, port, open });
-}
-
-async function open(t: Test, width = 1280): Promise<Served> {
-  browser ??= await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
-  const [fleet, one] = [new Feed(systemClock), new Feed(systemClock)];
-  for (const feed of [fleet, one]) feed.put(clusterKey, { is: "cluster", isComplete: true, problems: [] });
-  const server = await serve(fleet, one);
-  const page = await browser.newPage({ viewport: { width, height: 800 } });
-  const complaints: string[] = [];
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  page.on("pageerror", (error) => complaints.push(error.message));
-  t.teardown(async () => {
-    await page.close();
-    fleet.stop();
-    one.stop();
-    await server.stop();
-  });
-  return { fleet, one, server, page, complaints };
-}
-
-const go = ({ page, server }: Served, hash = "") =>
-  page.goto(`http://127.0.0.1:${server.port}/?token=${token}${hash}`);
-
-/** The policy forbids what a browser's driver would wait with inside the page. */
-async function gridSays(page: Page, words: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const said = await page.locator(".grid").getAttribute("aria-label");
-    if (said?.includes(words) === true) return;
-    await sleep(50);
-  }
-  throw new Error(`the grid never said "${words}"`);
-}
+const open = (t: Test, width?: number) => openPage(t, browser, width === undefined ? {} : { width });
 
 t.test("the list is sorted by need, filters, and follows changes", { skip }, async (t) => {
   const served = await open(t);
@@ -214,7 +128,7 @@ t.test("a server that went away and came back is followed again", { skip }, asyn
   await page.waitForSelector("text=Not connected");
   t.equal(await page.locator("text=before").count(), 1, "what was seen stays");
   fleet.put("a", workload({ name: "after" }));
-  const again = await serve(fleet, one, server.port);
+  const again = await servePage(fleet, one, server.port);
   t.teardown(() => again.stop());
   await page.waitForSelector("text=after", { timeout: 15_000 });
   await page.waitForSelector("text=Live");

@@ -1,11 +1,12 @@
 /** Recordings in a real browser: opened from disk, and served. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { systemClock } from "../../kube/index.ts";
+import { browserMissing, TestBrowser } from "../../testkit/cli/page_fixture.ts";
 import { hostileTexts, pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { pageAssets } from "./assets.ts";
 import { Feed } from "./feed.ts";
@@ -16,14 +17,13 @@ import type { Change } from "./shared/differences.ts";
 import { answerKey, clusterKey, type Item } from "./shared/items.ts";
 import type { RecordedLine } from "./shared/recorded.ts";
 
-const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-const skip = program === undefined && "no Chromium is installed";
+const skip = browserMissing;
 const key = "clonesets.apps.kruise.io/default/web";
 /** 12:00:00 in every zone that is whole hours off. */
 const noon = Date.UTC(2026, 0, 2, 12);
 
-let browser: Browser | undefined;
-t.teardown(() => browser?.close());
+const browser = new TestBrowser();
+t.teardown(() => browser.close());
 
 /** `seconds` after noon. */
 function line(feed: string, seconds: number, put: Change<Item>["put"], isWhole?: true): RecordedLine {
@@ -70,7 +70,6 @@ interface Opened {
 }
 
 async function newPage(t: Test): Promise<Opened> {
-  browser ??= await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   t.teardown(() => page.close());
   const complaints: string[] = [];

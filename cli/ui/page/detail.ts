@@ -201,7 +201,7 @@ function podTable({ choices, changed }: DetailView, pods: readonly NamedPod[]): 
   const rows = choices.isTableOpen ? pods.slice(0, mostInTable) : [];
   return html`<details class="pod-table" ?open=${choices.isTableOpen} @toggle=${toggle}>
     <summary>The pods as a table</summary>
-    <div class="scroll">
+    <div class="scroll" role="region" aria-label="Table of pods" tabindex="0">
       <table>
         <thead>
           <tr><th scope="col">Pod</th><th scope="col">State</th><th scope="col">Node</th><th scope="col">Revision</th><th scope="col" class="right">Restarts</th></tr>

@@ -1,0 +1,133 @@
+/** What axe finds in the page: nothing, in each of its states, in the dark and on a phone. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import t from "tap";
+import {
+  browserMissing,
+  go,
+  gridSays,
+  openPage,
+  type Served,
+  TestBrowser,
+} from "../../testkit/cli/page_fixture.ts";
+import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { answerKey } from "./shared/items.ts";
+
+const browser = new TestBrowser();
+t.teardown(() => browser.close());
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const key = "clonesets.apps.kruise.io/default/web";
+
+/** `rule: where`, each with what is wrong. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+    violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ": " + target.join(" ") + ": " + failureSummary)))`);
+}
+
+const gone = "a server that went away";
+/** Prepares what is seen, and waits until it is. */
+const states: Readonly<Record<string, (served: Served) => Promise<unknown>>> = {
+  "an empty list": async (served) => {
+    await go(served);
+    await served.page.waitForSelector(".empty");
+  },
+  "a list": async (served) => {
+    const { fleet, page } = served;
+    fleet.put("a", workload({ name: "a-done", state: "done", updated: 4 }));
+    fleet.put("b", workload({ name: "b-paused", isPaused: true, state: "waiting", reason: "Paused" }));
+    fleet.put("c", workload({ name: "c-stuck", state: "stuck", reason: "CrashLoopBackOff" }));
+    fleet.put("d", workload({ name: "d-unknown", state: "unknown", reasonText: "you may not list pods" }));
+    await go(served);
+    await page.waitForSelector("text=c-stuck");
+  },
+  "a list in which nothing matches": async (served) => {
+    const { fleet, page } = served;
+    fleet.put("a", workload());
+    await go(served);
+    await page.locator("#search").fill("nothing");
+    await page.waitForSelector("text=Nothing matches");
+  },
+  "a workload with its reasons and its table": async (served) => {
+    const { fleet, one, page } = served;
+    fleet.put(key, workload({ state: "stuck" }));
+    one.put(key, workload({ state: "stuck", reason: "CrashLoopBackOff" }));
+    one.put(answerKey, {
+      is: "answer",
+      command: "refit why clone/web -n default",
+      state: "stuck",
+      message: "1 of 4 pods are updated",
+      reasons: [
+        {
+          code: "CrashLoopBackOff",
+          outlook: "stuck",
+          text: "container web of a pod ends again and again",
+          end: "it runs",
+          pods: ["web-1"],
+          command: "kubectl logs web-1 -n default",
+        },
+        {
+          code: "Budget",
+          outlook: "moving",
+          text: "2 pods wait",
+          end: "one is ready",
+          pods: [],
+          command: "",
+        },
+        {
+          code: "Paused",
+          outlook: "held",
+          text: "it is paused",
+          end: "it is resumed",
+          pods: [],
+          command: "",
+        },
+      ],
+      next: ["update pod web-2 in place"],
+      notices: ["something is to be known"],
+      unread: "you may not list events",
+    });
+    for (let number = 0; number < 8; number++)
+      one.put(
+        `pods/default/web-${number}`,
+        pod(number, number === 1 ? { state: "failing", reason: "CrashLoopBackOff" } : {}),
+      );
+    await go(served, `#/${key}`);
+    await gridSays(page, "8 pods");
+    await page.getByText("The pods as a table").click();
+    await page.waitForSelector(".pod-table td");
+  },
+  [gone]: async (served) => {
+    const { fleet, page, server } = served;
+    fleet.put("a", workload());
+    await go(served);
+    await page.waitForSelector("text=Live");
+    await server.stop();
+    await page.waitForSelector("text=Not connected");
+  },
+};
+
+const looks = [
+  { name: "light", options: { colorScheme: "light" } },
+  { name: "dark", options: { colorScheme: "dark" } },
+  { name: "on a phone", options: { width: 390 } },
+] as const;
+
+for (const [state, show] of Object.entries(states))
+  for (const { name, options } of looks)
+    t.test(`${state}, ${name}`, { skip: browserMissing }, async (t) => {
+      const served = await openPage(t, browser, options);
+      await show(served);
+      // It comes once there is a second to go back to.
+      if (state !== gone) await served.page.waitForSelector("footer.time");
+      t.same(await violations(served.page), []);
+    });
+
+t.test("a page that somebody could not use is found", { skip: browserMissing }, async (t) => {
+  const served = await openPage(t, browser);
+  await go(served);
+  await served.page.waitForSelector(".empty");
+  await served.page.evaluate(`document.querySelector("main").append(document.createElement("button"))`);
+  t.match(await violations(served.page), [/^button-name: /]);
+});

@@ -1,0 +1,83 @@
+/** The page in a real browser, on items that a test makes up. */
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Browser, chromium, type Page } from "playwright-core";
+import type { Test } from "tap";
+import { pageAssets } from "../../cli/ui/assets.ts";
+import { Feed } from "../../cli/ui/feed.ts";
+import { type PageServer, startPageServer } from "../../cli/ui/server.ts";
+import { clusterKey } from "../../cli/ui/shared/items.ts";
+import { systemClock } from "../../kube/index.ts";
+
+const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+/** Why tests with a browser are skipped, or false. */
+export const browserMissing = program === undefined && "no Chromium is installed";
+/** Of each page's address. */
+export const token = "token-of-the-test";
+
+export interface Served {
+  readonly fleet: Feed;
+  readonly one: Feed;
+  readonly server: PageServer;
+  readonly page: Page;
+  /** What the browser complained about. */
+  readonly complaints: readonly string[];
+}
+
+/** One browser a test file. */
+export class TestBrowser {
+  #browser: Browser | undefined;
+
+  async newPage(options: NonNullable<Parameters<Browser["newPage"]>[0]>): Promise<Page> {
+    this.#browser ??= await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
+    return this.#browser.newPage(options);
+  }
+
+  async close(): Promise<void> {
+    await this.#browser?.close();
+  }
+}
+
+export async function servePage(fleet: Feed, one: Feed, port = 0): Promise<PageServer> {
+  const open = async (asked: string | undefined) => ({
+    feed: asked === undefined ? fleet : one,
+    close: () => undefined,
+  });
+  return startPageServer({ assets: await pageAssets(), token, port, open });
+}
+
+export async function openPage(
+  t: Test,
+  browser: TestBrowser,
+  options: { readonly width?: number; readonly colorScheme?: "light" | "dark" } = {},
+): Promise<Served> {
+  const { width = 1280, colorScheme = "light" } = options;
+  const [fleet, one] = [new Feed(systemClock), new Feed(systemClock)];
+  for (const feed of [fleet, one]) feed.put(clusterKey, { is: "cluster", isComplete: true, problems: [] });
+  const server = await servePage(fleet, one);
+  const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
+  const complaints: string[] = [];
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  t.teardown(async () => {
+    await page.close();
+    fleet.stop();
+    one.stop();
+    await server.stop();
+  });
+  return { fleet, one, server, page, complaints };
+}
+
+/** Opens the page, or a workload of it. */
+export const go = ({ page, server }: Served, hash = "") =>
+  page.goto(`http://127.0.0.1:${server.port}/?token=${token}${hash}`);
+
+/** The policy forbids what a browser's driver would wait with inside the page. */
+export async function gridSays(page: Page, words: string): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const said = await page.locator(".grid").getAttribute("aria-label");
+    if (said?.includes(words) === true) return;
+    await sleep(50);
+  }
+  throw new Error(`the grid never said "${words}"`);
+}
