@@ -228,8 +228,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a SidecarSet ignores its budget",
     file: "controller/kinds/sidecar_set/update.ts",
-    from: "const most = Math.max(0, amountOf(strategy.maxUnavailable, total, true) ?? 0);",
-    to: "const most = total + Math.max(0, amountOf(strategy.maxUnavailable, total, true) ?? 0);",
+    from: "const most = mostUnavailable(strategy.maxUnavailable, total);",
+    to: "const most = total + mostUnavailable(strategy.maxUnavailable, total);",
   },
   {
     name: "a BroadcastJob ignores its parallelism",
