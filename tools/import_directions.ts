@@ -59,6 +59,7 @@ function floorOf(file: string): { height: number; name: string } {
 /** Files of a room that others may import. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   proto: ["proto/index.ts", "proto/core/index.ts", "proto/cri/index.ts"],
+  "kube/core": ["kube/core/index.ts", "kube/core/label_selectors.ts"],
   cli: ["cli/index.ts", "cli/install/index.ts", "cli/controller/metrics.ts"],
 };
 

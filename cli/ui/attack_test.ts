@@ -286,6 +286,8 @@ t.test("names of the cluster are data of the stream and cannot end an event", as
     namespace: name,
     name,
     node: name,
+    zone: name,
+    subset: name,
     revision: "",
     state: "ready",
     reason: "",

@@ -1,5 +1,6 @@
 /** Workloads that pages show: each is watched once, and no longer than a page shows it. */
 import type { Fleet, FleetOptions } from "./fleet.ts";
+import { NodeZones } from "./node_zones.ts";
 import type { OpenFeed } from "./server.ts";
 import { WorkloadFeed } from "./workload_feed.ts";
 
@@ -12,11 +13,13 @@ interface Shown {
 export class OpenWorkloads {
   readonly #options: FleetOptions;
   readonly #fleet: Fleet;
+  readonly #zones: NodeZones;
   readonly #shown = new Map<string, Shown>();
 
   constructor(options: FleetOptions, fleet: Fleet) {
     this.#options = options;
     this.#fleet = fleet;
+    this.#zones = new NodeZones(options);
   }
 
   /** Undefined when there is no workload of this key. Rejects when it cannot be read. */
@@ -41,12 +44,19 @@ export class OpenWorkloads {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#shown.values()].map(({ watched }) => watched.stop()));
+    await this.#zones.stop();
   }
 
   #watch(key: string): Shown | undefined {
     const target = this.#fleet.target(key);
     if (target === undefined) return undefined;
-    const watched = new WorkloadFeed(this.#options, this.#fleet, key, target);
+    const watched = new WorkloadFeed({
+      ...this.#options,
+      fleet: this.#fleet,
+      zones: this.#zones,
+      key,
+      target,
+    });
     const shown = { watched, started: watched.start(), pages: 0 };
     this.#shown.set(key, shown);
     return shown;

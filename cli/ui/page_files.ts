@@ -21,11 +21,25 @@ export async function pageFiles(): Promise<Readonly<Record<string, string>>> {
       else files[`/${folder}/${name}`] = text;
     }
   }
+  Object.assign(files, await selectorFiles());
   // What Node resolves is the half for servers, in a folder beside the files for browsers.
   const library = join(dirname(createRequire(import.meta.url).resolve("lit-html")), "..");
   for (const name of libraryFiles) {
     const text = await readFile(join(library, name), "utf8");
     files[`/lit-html/${name}`] = text.replace(/\n\/\/# sourceMappingURL=.*/, "");
+  }
+  return files;
+}
+
+/** Label selectors, and what they are made of: `../../../kube` of a module in `/shared` ends at the root of the page. */
+async function selectorFiles(): Promise<Readonly<Record<string, string>>> {
+  const folder = join(import.meta.dirname, "../../kube/core");
+  const files: Record<string, string> = {};
+  const names = new Set(["label_selectors"]);
+  for (const name of names) {
+    const text = moduleText(await readFile(join(folder, `${name}.ts`), "utf8"));
+    files[`/kube/core/${name}.js`] = text;
+    for (const [, imported = ""] of text.matchAll(/ from "\.\/([a-z_]+)\.js"/g)) names.add(imported);
   }
   return files;
 }

@@ -1,9 +1,12 @@
 /** A pod as the page draws it. */
+import { spreadMatchOf, subsetLabel } from "../../controller/index.ts";
+import { matchedWorkloadSpreadAnnotation } from "../../crds/index.ts";
 import { type AnyObject, at, isFields, listAt, textAt } from "../fields.ts";
 import { podView } from "../up/pod_view.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import type { PodItem, PodState } from "./shared/items.ts";
 
+/** Without its zone, which its node tells. */
 export function podItem(pod: AnyObject): PodItem {
   const view = podView(pod);
   const reason = view.state === "ready" ? "" : problemOf(pod);
@@ -12,12 +15,19 @@ export function podItem(pod: AnyObject): PodItem {
     namespace: pod.metadata.namespace ?? "",
     name: view.name,
     node: view.node,
+    zone: "",
+    subset: shownText(subsetOf(pod)),
     revision: view.revision,
     state: stateOf(view.state, reason),
     reason: shownText(reason),
     restarts: view.restarts,
     image: shownText(view.image),
   };
+}
+
+function subsetOf({ metadata: { labels = {}, annotations = {} } }: AnyObject): string {
+  const spread = spreadMatchOf(annotations[matchedWorkloadSpreadAnnotation]);
+  return labels[subsetLabel] ?? spread?.subset ?? "";
 }
 
 function stateOf(state: ReturnType<typeof podView>["state"], reason: string): PodState {

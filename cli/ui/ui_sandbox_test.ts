@@ -1,12 +1,11 @@
 /** `refit ui` against a cluster with simulated nodes, read as a page reads it while a rollout goes. */
 import { writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
+import { followStream, servePage } from "../../testkit/cli/page_client.ts";
 import { processHost } from "../host.ts";
-import { applyChange, type Change } from "./shared/differences.ts";
 import { answerKey, clusterKey, type Item, type PodItem } from "./shared/items.ts";
 
 const { sandbox, api, stopController } = await startControlledSandbox(t, {
@@ -16,81 +15,8 @@ const { sandbox, api, stopController } = await startControlledSandbox(t, {
 const kubeconfig = join(t.testdir(), "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
 
-interface Page {
-  readonly address: string;
-  readonly cookie: string;
-  stop(): Promise<number>;
-}
-
-async function startPage(words = ""): Promise<Page> {
-  const stopping = new AbortController();
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const write = (text: string): void => {
-    const [address] = /http:\/\/\S+/.exec(text) ?? [];
-    if (address !== undefined) resolve(address);
-  };
-  const io = { stdout: { write }, signal: stopping.signal };
-  const ended = run(`ui --kubeconfig ${kubeconfig} ${words}`, { host: processHost(), io });
-  ended.then(({ stderr }) => reject(new Error(stderr)));
-  const { origin, href } = new URL(await promise);
-  const answer = await fetch(href, { redirect: "manual" });
-  const [cookie = ""] = answer.headers.get("set-cookie")?.split(";") ?? [];
-  const stop = async (): Promise<number> => {
-    stopping.abort();
-    return (await ended).code;
-  };
-  return { address: origin, cookie, stop };
-}
-
-interface Followed {
-  readonly state: Map<string, Item>;
-  readonly text: string;
-  /** Resolves when it holds; rejects after 30 seconds with what is there. */
-  until(holds: () => boolean): Promise<void>;
-}
-
-function follow(t: Test, { address, cookie }: Page, path: string): Followed {
-  const state = new Map<string, Item>();
-  const waiting = new Set<() => void>();
-  let received = "";
-  let text = "";
-  const sent = request(`${address}${path}`, { headers: { cookie } }, (response) => {
-    response.setEncoding("utf8");
-    response.on("error", () => undefined);
-    response.on("data", (chunk: string) => {
-      received += chunk;
-      text += chunk;
-      const events = received.split("\n\n");
-      received = events.pop() ?? "";
-      for (const event of events.filter((each) => each.startsWith("data: "))) {
-        const change: Change<Item> = JSON.parse(event.slice("data: ".length));
-        applyChange(state, change);
-        for (const look of waiting) look();
-      }
-    });
-  });
-  sent.on("error", () => undefined);
-  sent.end();
-  t.teardown(() => sent.destroy());
-  return {
-    state,
-    get text() {
-      return text;
-    },
-    until: (holds) =>
-      new Promise((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error(JSON.stringify([...state]).slice(0, 4000))), 30_000);
-        const look = (): void => {
-          if (!holds()) return;
-          clearTimeout(late);
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-      }),
-  };
-}
+const follow = followStream;
+const startPage = (words = "") => servePage(kubeconfig, words);
 
 const clones = "/apis/apps.kruise.io/v1beta1/namespaces/default/clonesets";
 

@@ -6,10 +6,12 @@ import { describeError } from "../errors.ts";
 import { type AnyObject, at, listAt, selectorAt, textAt } from "../fields.ts";
 import { readTarget, type Target } from "../target.ts";
 import { type PodSource, podSourceOf } from "../why/causes/pod_sources.ts";
+import { shownText } from "../why/causes/shown_text.ts";
 import { answerAbout } from "./answer_item.ts";
 import { Feed } from "./feed.ts";
 import type { Fleet, FleetOptions } from "./fleet.ts";
 import { Followed, type Kept } from "./follow_resource.ts";
+import type { NodeZones } from "./node_zones.ts";
 import { podItem } from "./pod_item.ts";
 import { answerKey, clusterKey, type PodItem } from "./shared/items.ts";
 
@@ -24,9 +26,17 @@ interface OwnedPod {
   readonly owner: string | true;
 }
 
+export interface WorkloadFeedOptions extends FleetOptions {
+  readonly fleet: Fleet;
+  readonly zones: NodeZones;
+  /** Of the fleet's feed. */
+  readonly key: string;
+  readonly target: Target;
+}
+
 export class WorkloadFeed {
   readonly feed: Feed;
-  readonly #options: FleetOptions;
+  readonly #options: WorkloadFeedOptions;
   readonly #fleet: Fleet;
   readonly #key: string;
   readonly #target: Target;
@@ -34,7 +44,7 @@ export class WorkloadFeed {
   /** UIDs of the workload and of what stands between it and its pods, each with its own controller. */
   readonly #owners = new Map<string, string>();
   readonly #followed: Watch[] = [];
-  readonly #stopListening: () => void;
+  readonly #listened: (() => void)[] = [];
   #root = "";
   #timer: { cancel(): void } | undefined;
   #askedAt = 0;
@@ -42,21 +52,23 @@ export class WorkloadFeed {
   #isGone = false;
   #isStopped = false;
 
-  constructor(options: FleetOptions, fleet: Fleet, key: string, target: Target) {
+  constructor(options: WorkloadFeedOptions) {
+    const { fleet, key, target } = options;
     this.#options = options;
     this.#fleet = fleet;
     this.#key = key;
     this.#target = target;
     this.feed = new Feed(options.host.clock);
-    this.#stopListening = fleet.feed.listen((changed) => {
+    const stopListening = fleet.feed.listen((changed) => {
       if (changed === key || changed === clusterKey) this.#takeFromFleet(changed);
     });
+    this.#listened.push(stopListening);
     for (const shared of [clusterKey, key]) this.#takeFromFleet(shared);
   }
 
   /** Throws KubeError when the workload cannot be read. */
   async start(): Promise<void> {
-    await this.#read();
+    await Promise.all([this.#read(), this.#listenToZones()]);
     void this.#tick();
   }
 
@@ -70,10 +82,18 @@ export class WorkloadFeed {
     await Promise.all(this.#followed.map(({ settled }) => settled));
   }
 
+  async #listenToZones(): Promise<void> {
+    const stop = await this.#options.zones.listen((node) => {
+      for (const [key, { item }] of this.#pods) if (item.node === node) this.#showPod(key);
+    });
+    if (this.#isStopped) stop();
+    else this.#listened.push(stop);
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
-    this.#stopListening();
+    for (const stop of this.#listened) stop();
     this.feed.stop();
     await Promise.all(this.#followed.map((followed) => followed.stop()));
   }
@@ -150,7 +170,8 @@ export class WorkloadFeed {
   #showPod(key: string): void {
     const pod = this.#pods.get(key);
     const shown = `pod/${key}`;
-    if (pod !== undefined && this.#isOurs(pod.owner)) this.feed.put(shown, pod.item);
+    if (pod !== undefined && this.#isOurs(pod.owner))
+      this.feed.put(shown, { ...pod.item, zone: shownText(this.#options.zones.of(pod.item.node)) });
     else this.feed.remove(shown);
   }
 

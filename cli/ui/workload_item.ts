@@ -1,6 +1,6 @@
 /** A workload of any kind as the page lists it, by its status alone. */
 import { scaledValue } from "../../kube/core/index.ts";
-import { type AnyObject, at, conditionOf, intOrStringAt, listAt, textAt } from "../fields.ts";
+import { type AnyObject, at, conditionOf, intOrStringAt, listAt, textAt, textsAt } from "../fields.ts";
 import { inNamespace, type ResourceType } from "../resource_types.ts";
 import type { Partition } from "../rollout/partition.ts";
 import { type PodCounts, podCounts } from "../rollout/pod_counts.ts";
@@ -23,6 +23,7 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
     namespace,
     name,
     word: `${type.shortNames[0] ?? type.singular}/${name}${inNamespace(namespace)}`,
+    labels: labelsOf(object),
     ...counts,
     partition: keptBack(workload?.partitions?.(object) ?? []),
     ...(allowed === undefined ? {} : { allowed }),
@@ -33,6 +34,13 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
     reason: "",
     reasonText: "",
   };
+}
+
+/** More are not sent: nobody filters by them, and an object may have thousands. */
+const mostLabels = 64;
+
+function labelsOf(object: AnyObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(textsAt(object, "metadata", "labels")).slice(0, mostLabels));
 }
 
 /** `web-6b7f9` is shown as `6b7f9`, as the labels of pods may have it either way. */

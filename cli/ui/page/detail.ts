@@ -9,10 +9,11 @@ import {
   type ReasonItem,
   type WorkloadItem,
 } from "../shared/items.ts";
-import { coloursOfRevisions, type Grid, type Grouping } from "./grid.ts";
+import { coloursOfRevisions, type Grid } from "./grid.ts";
 import { kindName } from "./list.ts";
 import { badge, bar, command } from "./parts.ts";
 import { type BudgetPoint, budgetPlot } from "./plot.ts";
+import { type Grouping, groupedPods, groupingsOf, groupingWords } from "./pod_groups.ts";
 import { shapeSample } from "./samples.ts";
 import { count, podStateWords } from "./words.ts";
 
@@ -30,7 +31,8 @@ export interface DetailView {
 
 /** What the person at the page chose. */
 export interface DetailChoices {
-  grouping: Grouping;
+  /** Shared by all workloads of the page. */
+  readonly order: { grouping: Grouping };
   /** Code of the reason whose pods are pointed out. */
   reason: string | undefined;
   isTableOpen: boolean;
@@ -40,7 +42,6 @@ export interface DetailChoices {
 
 type NamedPod = readonly [key: string, pod: PodItem];
 
-const collator = new Intl.Collator("en", { numeric: true });
 const mostInTable = 500;
 
 export function detailView(view: DetailView): TemplateResult {
@@ -55,12 +56,15 @@ export function detailView(view: DetailView): TemplateResult {
         <p>There is no workload of this name, or it was not there at this time.</p>
       </div>`;
   }
-  const pods = podsOf(items, choices.grouping);
+  const unordered = podsOf(items);
+  const groupings = groupingsOf(unordered, workload);
+  const grouped = groupedPods(unordered, chosenOf(choices, groupings));
+  const pods = grouped.map(({ key, pod }): NamedPod => [key, pod]);
   const said = answer?.is === "answer" ? answer : undefined;
   const colourOf = (revision: string): number => colourNumber(choices.colours, revision, workload.revision);
   const reason = said?.reasons.find(({ code }) => code === choices.reason);
   const pointedOut = new Set(reason?.pods ?? []);
-  view.grid.show({ pods, grouping: choices.grouping, colourOf, pointedOut }, describePods(pods, workload));
+  view.grid.show({ pods: grouped, colourOf, pointedOut }, describePods(pods, workload));
   const told = items.get(view.grid.told ?? "");
   return html`
     ${back} ${head(workload, said)}
@@ -69,7 +73,7 @@ export function detailView(view: DetailView): TemplateResult {
       <section class="card padded" aria-labelledby="pods-title">
         <div class="card-head">
           <h2 id="pods-title">Pods <span class="quiet">${pods.length}</span></h2>
-          ${groupingChoice(view)}
+          ${groupingChoice(view, groupings)}
         </div>
         ${legend(pods, workload, colourOf)}
         ${pods.length === 0 ? html`<p class="quiet">It has no pods at this time.</p>` : nothing}
@@ -109,12 +113,8 @@ function head(workload: WorkloadItem, answer: AnswerItem | undefined): TemplateR
   </header>`;
 }
 
-export function podsOf(items: ReadonlyMap<string, Item>, grouping: Grouping): NamedPod[] {
-  const pods = [...items].flatMap(([key, item]): NamedPod[] => (item.is === "pod" ? [[key, item]] : []));
-  const by =
-    grouping === "node" ? ({ node, name }: PodItem) => `${node} ${name}` : ({ name }: PodItem) => name;
-  if (pods.length > 2_000) return pods.sort(([, a], [, b]) => (by(a) < by(b) ? -1 : 1));
-  return pods.sort(([, a], [, b]) => collator.compare(by(a), by(b)));
+function podsOf(items: ReadonlyMap<string, Item>): NamedPod[] {
+  return [...items].flatMap(([key, item]): NamedPod[] => (item.is === "pod" ? [[key, item]] : []));
 }
 
 /** The newest revision has the first colour; others keep the one that they got first. */
@@ -127,16 +127,23 @@ export function colourNumber(colours: Map<string, number>, revision: string, new
   return number;
 }
 
-function groupingChoice({ choices, changed }: DetailView): TemplateResult {
+function groupingChoice({ choices, changed }: DetailView, offered: readonly Grouping[]): TemplateResult {
+  const chosen = chosenOf(choices, offered);
   const choose = (grouping: Grouping) => () => {
-    choices.grouping = grouping;
+    choices.order.grouping = grouping;
     changed();
   };
-  const option = (grouping: Grouping, label: string) =>
-    html`<button type="button" aria-pressed=${choices.grouping === grouping} @click=${choose(grouping)}>${label}</button>`;
-  return html`<div class="switch" role="group" aria-label="Order of the pods">
-    ${option("node", "By node")} ${option("name", "By name")}
+  const option = (grouping: Grouping): TemplateResult =>
+    html`<button type="button" aria-pressed=${grouping === chosen} @click=${choose(grouping)}>${groupingWords[grouping]}</button>`;
+  return html`<div class="by">
+    <span class="quiet" aria-hidden="true">by</span>
+    <div class="switch" role="group" aria-label="Pods by">${offered.map(option)}</div>
   </div>`;
+}
+
+/** What was chosen at a workload that has it stays chosen for the next one that has it. */
+function chosenOf({ order }: DetailChoices, offered: readonly Grouping[]): Grouping {
+  return offered.includes(order.grouping) ? order.grouping : "node";
 }
 
 function countBy<K>(pods: readonly NamedPod[], keyOf: (pod: PodItem) => K): Map<K, number> {
@@ -172,11 +179,23 @@ function legend(
   </ul>`;
 }
 
-function podLine({ name, node, revision, state, reason, restarts, image }: PodItem): TemplateResult {
+function podLine({
+  name,
+  node,
+  zone,
+  subset,
+  revision,
+  state,
+  reason,
+  restarts,
+  image,
+}: PodItem): TemplateResult {
   const parts = [
     podStateWords[state],
     reason,
     node === "" ? "on no node yet" : `on ${node}`,
+    zone === "" ? "" : `in ${zone}`,
+    subset === "" ? "" : `subset ${subset}`,
     revision === "" ? "" : `revision ${revision}`,
     restarts === 0 ? "" : count(restarts, "restart"),
     image,

@@ -1,13 +1,11 @@
 /** The grid of pods: a canvas, because thousands of elements cannot change ten times a second. */
 import type { PodItem, PodState } from "../shared/items.ts";
 import { type Cell, cellAt, type Layout, layoutOf, neighbour } from "./layout.ts";
-
-export type Grouping = "node" | "name";
+import type { GroupedPod } from "./pod_groups.ts";
 
 export interface GridContent {
   /** In the order in which they are drawn. */
-  readonly pods: readonly (readonly [key: string, pod: PodItem])[];
-  readonly grouping: Grouping;
+  readonly pods: readonly GroupedPod[];
   /** Number of a revision's colour. */
   colourOf(revision: string): number;
   /** Pods to point out; all are alike when it is empty. */
@@ -48,7 +46,7 @@ export class Grid {
 
   show(content: GridContent, description: string): void {
     this.#content = content;
-    this.#pods = new Map(content.pods);
+    this.#pods = new Map(content.pods.map(({ key, pod }) => [key, pod]));
     this.canvas.setAttribute("aria-label", description);
     this.#draw();
   }
@@ -67,11 +65,7 @@ export class Grid {
     const pen = canvas.getContext("2d");
     const width = canvas.clientWidth;
     if (content === undefined || pen === null || width === 0) return;
-    const byNode = content.grouping === "node";
-    const layout = layoutOf(
-      content.pods.map(([key, { node }]) => ({ key, group: byNode ? node || "no node yet" : "" })),
-      width,
-    );
+    const layout = layoutOf(content.pods, width);
     this.#layout = layout;
     const ratio = devicePixelRatio;
     if (canvas.height !== Math.ceil(layout.height * ratio)) {

@@ -1,6 +1,7 @@
 /** Where each pod of the grid is: pure, so that a pointer finds the pod that was drawn. */
 
-export interface GroupedPod {
+/** What of a pod its place depends on. */
+export interface PlacedPod {
   readonly key: string;
   readonly group: string;
 }
@@ -31,7 +32,7 @@ const groupGap = 14;
 const leastLabelled = 84;
 
 /** Groups stand in columns of one width, in the order of the pods that are given. */
-export function layoutOf(pods: readonly GroupedPod[], width: number): Layout {
+export function layoutOf(pods: readonly PlacedPod[], width: number): Layout {
   const groups = Map.groupBy(pods, ({ group }) => group);
   const most = Math.max(1, ...[...groups.values()].map((group) => group.length));
   const isLabelled = groups.size > 1 && groups.size <= 160;

@@ -2,11 +2,14 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { clusterKey, type Item, type Need, needs, type WorkloadItem } from "../shared/items.ts";
+import { type LabelFilter, labelFilter } from "../shared/label_filter.ts";
 import { badge, bar, mark } from "./parts.ts";
 import { age, needWords } from "./words.ts";
 
 export interface Filters {
   text: string;
+  /** A selector as of kubectl's `-l`. */
+  labels: string;
   namespace: string;
   kind: string;
   readonly states: Set<Need>;
@@ -56,12 +59,13 @@ export function kindName({ kind, group }: WorkloadItem): string {
 
 export function listView({ items, filters, now, changed }: ListView): TemplateResult {
   const all = sortedRows(items);
-  const rows = all.filter(([, item]) => isShown(filters, item));
+  const labels = labelFilter(filters.labels);
+  const rows = all.filter(([, item]) => isShown(filters, item) && labels.matches(item.labels));
   const cluster = items.get(clusterKey);
   const isComplete = cluster?.is === "cluster" && cluster.isComplete;
   return html`
     <h1 class="out-of-sight">Workloads</h1>
-    ${summary(all, filters, changed)} ${filterRow(all, filters, changed)}
+    ${summary(all, filters, changed)} ${filterRow(all, filters, labels, changed)}
     ${rows.length === 0 ? emptyState(all.length, isComplete, filters, changed) : table(rows, filters, now, changed)}
   `;
 }
@@ -86,10 +90,15 @@ function summary(all: readonly Row[], { states }: Filters, changed: () => void):
   return html`<div class="tiles" role="group" aria-label="Filter by state">${tiles}</div>`;
 }
 
-function filterRow(all: readonly Row[], filters: Filters, changed: () => void): TemplateResult {
+function filterRow(
+  all: readonly Row[],
+  filters: Filters,
+  { problem }: LabelFilter,
+  changed: () => void,
+): TemplateResult {
   const sorted = (values: readonly string[]): string[] =>
     [...new Set(values)].filter((each) => each !== "").sort();
-  const set = (name: "text" | "namespace" | "kind") => (event: Event) => {
+  const set = (name: "text" | "labels" | "namespace" | "kind") => (event: Event) => {
     const field = event.currentTarget;
     if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) return;
     filters[name] = field.value;
@@ -113,8 +122,23 @@ function filterRow(all: readonly Row[], filters: Filters, changed: () => void): 
       .value=${filters.text}
       @input=${set("text")}
     />
+    <input
+      type="search"
+      id="labels"
+      class="labels"
+      placeholder="Labels: app=web,tier!=db"
+      aria-label="Filter by labels"
+      aria-describedby="labels-problem"
+      aria-invalid=${problem === undefined ? "false" : "true"}
+      autocomplete="off"
+      autocapitalize="off"
+      spellcheck="false"
+      .value=${filters.labels}
+      @input=${set("labels")}
+    />
     ${choice("namespace", "All namespaces", sorted(all.map(([, item]) => item.namespace)))}
     ${choice("kind", "All kinds", sorted(all.map(([, item]) => kindName(item))))}
+    <p id="labels-problem" class="problem" role="status">${problem === undefined ? nothing : `The labels do not filter yet: ${problem}`}</p>
   </search>`;
 }
 
@@ -127,7 +151,7 @@ function emptyState(all: number, isComplete: boolean, filters: Filters, changed:
     </div>`;
   }
   const clear = (): void => {
-    Object.assign(filters, { text: "", namespace: "", kind: "" });
+    Object.assign(filters, { text: "", labels: "", namespace: "", kind: "" });
     filters.states.clear();
     changed();
   };

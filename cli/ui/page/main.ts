@@ -23,7 +23,15 @@ const mostKept = 6;
 const againMs = 2_000;
 
 const kept = new Map<string, Followed>();
-const filters: Filters = { text: "", namespace: "", kind: "", states: new Set<Need>(), most: rowsAtATime };
+const filters: Filters = {
+  text: "",
+  labels: "",
+  namespace: "",
+  kind: "",
+  states: new Set<Need>(),
+  most: rowsAtATime,
+};
+const order: DetailChoices["order"] = { grouping: "node" };
 const grid = new Grid(() => changed());
 const playback = new Playback();
 /** What the document itself holds, in place of a server that is followed. */
@@ -54,7 +62,7 @@ function followedOf(key: string): Followed {
   const known = kept.get(key);
   if (known !== undefined) return known;
   const choices: DetailChoices = {
-    grouping: "node",
+    order,
     reason: undefined,
     isTableOpen: false,
     colours: new Map(),

@@ -13,6 +13,8 @@ export interface WorkloadItem {
   readonly name: string;
   /** As commands name it: `clone/web -n shop`. */
   readonly word: string;
+  /** Its own, at most 64 of them; not those of its pods. */
+  readonly labels: Readonly<Record<string, string>>;
   readonly desired: number;
   /** Pods at the newest revision; of a job, pods that succeeded. */
   readonly updated: number;
@@ -39,6 +41,10 @@ export interface PodItem {
   readonly namespace: string;
   readonly name: string;
   readonly node: string;
+  /** Of its node; empty where that has none, or is not known. */
+  readonly zone: string;
+  /** Of the UnitedDeployment or WorkloadSpread that made it or placed it; empty without one. */
+  readonly subset: string;
   readonly revision: string;
   readonly state: PodState;
   /** Why a container waits or how it ended; empty when all is well. */

@@ -1,0 +1,83 @@
+/** In which groups the grid shows pods, and in which order. */
+import type { PodItem, WorkloadItem } from "../shared/items.ts";
+
+export type Grouping = "node" | "zone" | "subset" | "ordinal" | "name";
+
+export const groupingWords: Readonly<Record<Grouping, string>> = {
+  node: "Node",
+  zone: "Zone",
+  subset: "Subset",
+  ordinal: "Ordinal",
+  name: "Name",
+};
+
+export interface GroupedPod {
+  readonly key: string;
+  readonly pod: PodItem;
+  /** Heading of its group; empty where there are no groups. */
+  readonly group: string;
+}
+
+type Pods = readonly (readonly [key: string, pod: PodItem])[];
+
+const collator = new Intl.Collator("en", { numeric: true });
+/** Comparing as people count is too slow for more. */
+const mostCollated = 2_000;
+const numberedKinds: ReadonlySet<string> = new Set(["StatefulSet", "UnitedDeployment"]);
+
+/** Those that these pods can be told apart by: one that would put all of them into one group is left out. */
+export function groupingsOf(pods: Pods, { kind }: Pick<WorkloadItem, "kind">): Grouping[] {
+  const hasZones = pods.some(([, { zone }]) => zone !== "");
+  const hasSubsets = pods.some(([, { subset }]) => subset !== "");
+  const hasOrdinals = numberedKinds.has(kind) && pods.some(([, { name }]) => ordinalOf(name) !== undefined);
+  return [
+    "node",
+    ...(hasZones ? (["zone"] as const) : []),
+    ...(hasSubsets ? (["subset"] as const) : []),
+    ...(hasOrdinals ? (["ordinal"] as const) : []),
+    "name",
+  ];
+}
+
+/** The pods in the order of their groups, in each by name. */
+export function groupedPods(pods: Pods, grouping: Grouping): GroupedPod[] {
+  const groupOf = groupsBy[grouping](pods);
+  const grouped = pods.map(([key, pod]) => ({ key, pod, ...groupOf(pod) }));
+  const compare =
+    pods.length > mostCollated ? (a: string, b: string) => (a < b ? -1 : Number(a > b)) : collator.compare;
+  return grouped.sort(
+    (a, b) => a.rank - b.rank || compare(a.group, b.group) || compare(a.pod.name, b.pod.name),
+  );
+}
+
+/** `rank`: groups of a lower one come first, whatever their headings say. */
+type GroupOf = (pod: PodItem) => { readonly group: string; readonly rank: number };
+
+const named = (name: string, without: string) =>
+  name === "" ? { group: without, rank: 1 } : { group: name, rank: 0 };
+
+const groupsBy: Readonly<Record<Grouping, (pods: Pods) => GroupOf>> = {
+  node: () => (pod) => named(pod.node, "no node yet"),
+  zone: () => (pod) => named(pod.zone, "zone not known"),
+  subset: () => (pod) => named(pod.subset, "no subset"),
+  ordinal: groupsOfOrdinals,
+  name: () => () => ({ group: "", rank: 0 }),
+};
+
+/** Rows of ten, or of a hundred where those would be too many to be read. */
+function groupsOfOrdinals(pods: Pods): GroupOf {
+  const highest = pods.reduce((most, [, { name }]) => Math.max(most, ordinalOf(name) ?? 0), 0);
+  const size = highest < 200 ? 10 : 100;
+  return ({ name }) => {
+    const ordinal = ordinalOf(name);
+    if (ordinal === undefined) return { group: "no ordinal", rank: Number.MAX_SAFE_INTEGER };
+    const first = ordinal - (ordinal % size);
+    return { group: `${first}–${first + size - 1}`, rank: first };
+  };
+}
+
+/** `7` of `web-7`; undefined where the name ends otherwise. */
+export function ordinalOf(name: string): number | undefined {
+  const [, digits] = /-(\d{1,9})$/.exec(name) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}

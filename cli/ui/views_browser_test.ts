@@ -1,0 +1,70 @@
+/** What the page shows of workloads of several kinds, in a real browser, on states that are made up. */
+import t from "tap";
+import { isTooWide, noBrowser, openPage, untilShown } from "../../testkit/cli/page_in_browser.ts";
+import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+
+const skip = noBrowser;
+const key = "statefulsets.apps.kruise.io/default/web";
+
+t.test("the list filters by labels, and says what of them it cannot read", { skip }, async (t) => {
+  const { fleet, page, go, complaints } = await openPage(t);
+  fleet.put("a", workload({ name: "front", labels: { app: "web", tier: "front" } }));
+  fleet.put("b", workload({ name: "store", labels: { app: "web", tier: "db" } }));
+  await go();
+  await page.waitForSelector(".list");
+  const lists = (...names: readonly string[]) =>
+    untilShown(
+      names.join(),
+      async () => (await page.locator(".list .who a").allTextContents()).join() === names.join(),
+    );
+  await lists("front", "store");
+  const field = page.getByLabel("Filter by labels");
+  await field.fill("app=web,tier!=db");
+  await lists("front");
+  await field.fill("tier=none");
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await lists("front", "store");
+  await field.fill("app=web,");
+  await page.waitForSelector("text=The labels do not filter yet");
+  t.equal(await field.getAttribute("aria-invalid"), "true");
+  await lists("front", "store");
+  t.strictSame(complaints, []);
+});
+
+t.test("pods are grouped as chosen, and the choice stays for the next workload", { skip }, async (t) => {
+  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  one.put(key, workload({ kind: "StatefulSet" }));
+  for (let number = 0; number < 4; number++)
+    one.put(`pod/${number}`, pod(number, { zone: `zone-${number % 2}`, subset: "s" }));
+  await go(`#/${key}`);
+  await page.waitForSelector(".grid");
+  const choices = page.getByRole("group", { name: "Pods by" });
+  t.strictSame(await choices.locator("button").allTextContents(), [
+    "Node",
+    "Zone",
+    "Subset",
+    "Ordinal",
+    "Name",
+  ]);
+  await choices.getByRole("button", { name: "Zone" }).click();
+  await page.locator(".grid").focus();
+  const told: string[] = [];
+  for (let number = 0; number < 2; number++) {
+    await page.keyboard.press("ArrowRight");
+    await untilShown("another pod", async () => {
+      const text = (await page.locator(".told b").allTextContents())[0] ?? "";
+      if (text !== "" && text !== told.at(-1)) return told.push(text) > 0;
+      return false;
+    });
+  }
+  t.strictSame(told, ["web-0", "web-2"], "those of one zone stand beside each other");
+  t.equal(await isTooWide(page), false);
+  await page.evaluate(`location.hash = "#/${key}-2"`);
+  await page.waitForSelector("text=There is no workload of this name");
+  one.put(`${key}-2`, workload({ kind: "StatefulSet" }));
+  await untilShown(
+    "the choice",
+    async () => (await choices.getByRole("button", { name: "Zone" }).getAttribute("aria-pressed")) === "true",
+  );
+  t.strictSame(complaints, []);
+});

@@ -1,0 +1,70 @@
+/** What the page tells of workloads of several kinds, from a cluster with simulated nodes. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
+import { followStream, servePage } from "../../testkit/cli/page_client.ts";
+import type { Item, PodItem } from "./shared/items.ts";
+
+const { sandbox, api, stopController } = await startControlledSandbox(t, {
+  seed: 11,
+  gates: "ImagePullJobGate=false",
+});
+const kubeconfig = join(t.testdir(), "kubeconfig");
+writeFileSync(kubeconfig, sandbox.kubeconfig);
+const page = await servePage(kubeconfig);
+
+const kruise = "/apis/apps.kruise.io/v1beta1/namespaces/default";
+const streamOf = (key: string): string => `/events?workload=${encodeURIComponent(key)}`;
+const podsIn = (state: ReadonlyMap<string, Item>): PodItem[] =>
+  [...state.values()].filter((item) => item.is === "pod");
+
+/** Labels, selector and template of a workload whose pods have one container. */
+function templated(app: string, image: string) {
+  const labels = { app };
+  const template = { metadata: { labels }, spec: { containers: [{ name: "web", image }] } };
+  return { selector: { matchLabels: labels }, template };
+}
+
+t.test("pods have the zones of their nodes and the subsets of their UnitedDeployment", async (t) => {
+  const nodes = [...sandbox.cluster.list("nodes")].map(({ metadata }) => metadata.name ?? "");
+  for (const [index, name] of nodes.entries())
+    await api.patch(`/api/v1/nodes/${name}`, {
+      metadata: { labels: { "topology.kubernetes.io/zone": `zone-${index % 2}` } },
+    });
+  const { selector, template } = templated("united", "web:1");
+  await api.post(`${kruise}/uniteddeployments`, {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "UnitedDeployment",
+    metadata: { name: "united", labels: { team: "shop" } },
+    spec: {
+      replicas: 4,
+      selector,
+      template: {
+        cloneSetTemplate: { metadata: { labels: { app: "united" } }, spec: { selector, template } },
+      },
+      topology: { subsets: [{ name: "a", replicas: 1 }, { name: "b" }] },
+    },
+  });
+  const fleet = followStream(t, page, "/events");
+  const key = "uniteddeployments.apps.kruise.io/default/united";
+  await fleet.until(() => fleet.state.has(key));
+  t.match(fleet.state.get(key), { labels: { team: "shop" } });
+  const workload = followStream(t, page, streamOf(key));
+  await workload.until(() => podsIn(workload.state).filter(({ state }) => state === "ready").length === 4);
+  const subsets = podsIn(workload.state).map(({ subset }) => subset);
+  t.strictSame(subsets.sort(), ["a", "b", "b", "b"]);
+  for (const { node, zone } of podsIn(workload.state)) t.equal(zone, `zone-${nodes.indexOf(node) % 2}`);
+  const [{ node } = { node: "" }] = podsIn(workload.state);
+  await api.patch(`/api/v1/nodes/${node}`, {
+    metadata: { labels: { "topology.kubernetes.io/zone": "moved" } },
+  });
+  await workload.until(() =>
+    podsIn(workload.state).every((pod) => (pod.node === node) === (pod.zone === "moved")),
+  );
+});
+
+t.test("it ends when it is asked to, and the controller after it", async (t) => {
+  t.equal(await page.stop(), 0);
+  t.equal((await stopController()).code, 0);
+});

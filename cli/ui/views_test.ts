@@ -1,0 +1,82 @@
+/** What is made of objects and items for the views of the page, without a browser and without a cluster. */
+import t from "tap";
+import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { groupedPods, groupingsOf } from "./page/pod_groups.ts";
+import { pageFiles } from "./page_files.ts";
+import { podItem } from "./pod_item.ts";
+import { labelFilter } from "./shared/label_filter.ts";
+
+t.test("every module that the page imports is served", async (t) => {
+  const files = await pageFiles();
+  for (const [path, text] of Object.entries(files)) {
+    if (!path.endsWith(".js")) continue;
+    for (const [, to = ""] of text.matchAll(/^(?:import|export) .*?from ?"([./][^"]+)"/gms))
+      t.ok(files[new URL(to, `http://page${path}`).pathname] !== undefined, `${path} imports ${to}`);
+  }
+  t.ok(files["/kube/core/selector_text.js"]);
+});
+
+t.test("labels filter as a selector does; what cannot be read filters nothing, and says why", async (t) => {
+  const labelled: Readonly<Record<string, Record<string, string>>> = {
+    a: { app: "web", tier: "db" },
+    b: { app: "web" },
+    c: {},
+  };
+  const matched = (text: string): string[] =>
+    Object.entries(labelled)
+      .filter(([, labels]) => labelFilter(text).matches(labels))
+      .map(([name]) => name);
+  t.strictSame(matched(""), ["a", "b", "c"]);
+  t.strictSame(matched("app=web,tier!=db"), ["b"]);
+  t.strictSame(matched("app in (web), tier"), ["a"]);
+  t.strictSame(matched("!app"), ["c"]);
+  t.equal(labelFilter("app=web").problem, undefined);
+  t.strictSame(matched("app=web,"), ["a", "b", "c"]);
+  t.match(labelFilter("app=web,").problem, /expected: identifier after ','/);
+});
+
+const groups = (pods: readonly ReturnType<typeof pod>[], by: Parameters<typeof groupedPods>[1]): string[] =>
+  groupedPods(
+    pods.map((each) => [each.name, each]),
+    by,
+  ).map(({ pod, group }) => `${group}: ${pod.name}`);
+
+t.test("pods are grouped by what tells them apart, those without it last", async (t) => {
+  const pods = [
+    pod(10, { zone: "b", subset: "s", node: "" }),
+    pod(2, { zone: "", subset: "" }),
+    pod(1, { zone: "a", subset: "s", node: "n-10" }),
+    pod(3, { zone: "b", node: "n-9" }),
+  ];
+  t.strictSame(groups(pods, "zone"), ["a: web-1", "b: web-3", "b: web-10", "zone not known: web-2"]);
+  t.strictSame(groups(pods, "subset"), ["s: web-1", "s: web-10", "no subset: web-2", "no subset: web-3"]);
+  t.strictSame(groups(pods, "node"), ["n-9: web-3", "n-10: web-1", "node-2: web-2", "no node yet: web-10"]);
+  t.strictSame(groups(pods, "ordinal"), ["0–9: web-1", "0–9: web-2", "0–9: web-3", "10–19: web-10"]);
+  t.strictSame(groups(pods, "name"), [": web-1", ": web-2", ": web-3", ": web-10"]);
+  t.strictSame(groups([pod(250), pod(1)], "ordinal"), ["0–99: web-1", "200–299: web-250"]);
+});
+
+t.test("only groupings that tell something are offered", async (t) => {
+  const offered = (kind: string, ...pods: ReturnType<typeof pod>[]) =>
+    groupingsOf(
+      pods.map((each) => [each.name, each]),
+      workload({ kind }),
+    );
+  t.strictSame(offered("CloneSet", pod(1)), ["node", "name"]);
+  t.strictSame(offered("StatefulSet", pod(1)), ["node", "ordinal", "name"]);
+  t.strictSame(offered("CloneSet", pod(1, { zone: "a" }), pod(2, { subset: "s" })), [
+    "node",
+    "zone",
+    "subset",
+    "name",
+  ]);
+});
+
+t.test("a pod's subset is that of its UnitedDeployment, or of its WorkloadSpread", async (t) => {
+  const subset = (metadata: object): string => podItem({ metadata: { name: "web-1", ...metadata } }).subset;
+  t.equal(subset({}), "");
+  t.equal(subset({ labels: { "apps.kruise.io/subset-name": "a" } }), "a");
+  const matched = (text: string) => ({ annotations: { "apps.kruise.io/matched-workloadspread": text } });
+  t.equal(subset(matched('{"name":"spread","subset":"b"}')), "b");
+  t.equal(subset(matched("{")), "");
+});
