@@ -96,6 +96,7 @@ export { imagePullJobResource, nodeImageResource } from "./plan/resources.ts";
 // rollout: pure mechanisms.
 export type { ObservedPullJob } from "./rollout/images/image_wait.ts";
 export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
+export { STATE_LABEL as lifecycleStateLabel } from "./rollout/lifecycle/lifecycle.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
 export type {
   Action,

@@ -291,6 +291,7 @@ t.test("names of the cluster are data of the stream and cannot end an event", as
     revision: "",
     state: "ready",
     reason: "",
+    lifecycle: "",
     restarts: 0,
     image: name,
   });

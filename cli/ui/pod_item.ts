@@ -1,5 +1,5 @@
 /** A pod as the page draws it. */
-import { spreadMatchOf, subsetLabel } from "../../controller/index.ts";
+import { lifecycleStateLabel, spreadMatchOf, subsetLabel } from "../../controller/index.ts";
 import { matchedWorkloadSpreadAnnotation } from "../../crds/index.ts";
 import { type AnyObject, at, isFields, listAt, textAt } from "../fields.ts";
 import { podView } from "../up/pod_view.ts";
@@ -20,6 +20,7 @@ export function podItem(pod: AnyObject): PodItem {
     revision: view.revision,
     state: stateOf(view.state, reason),
     reason: shownText(reason),
+    lifecycle: shownText(pod.metadata.labels?.[lifecycleStateLabel] ?? ""),
     restarts: view.restarts,
     image: shownText(view.image),
   };

@@ -2,6 +2,7 @@
 import t from "tap";
 import { isTooWide, noBrowser, openPage, untilShown } from "../../testkit/cli/page_in_browser.ts";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { rolloutKey } from "./shared/detail_items.ts";
 
 const skip = noBrowser;
 const key = "statefulsets.apps.kruise.io/default/web";
@@ -66,5 +67,41 @@ t.test("pods are grouped as chosen, and the choice stays for the next workload",
     "the choice",
     async () => (await choices.getByRole("button", { name: "Zone" }).getAttribute("aria-pressed")) === "true",
   );
+  t.strictSame(complaints, []);
+});
+
+t.test("the ruler shows where the partition stands, and pods that wait at hooks", { skip }, async (t) => {
+  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  one.put(key, workload({ kind: "StatefulSet" }));
+  one.put("pod/0", pod(0, { lifecycle: "PreparingDelete" }));
+  const hook = { name: "preDelete" as const, handlers: [`<img src=x>${"x".repeat(300)}`] };
+  const whole = { label: "partition", given: "50%", total: 4, kept: 2, updated: 1 };
+  one.put(rolloutKey, { is: "rollout", scales: [whole], hooks: [hook], isOnDelete: false });
+  await go(`#/${key}`);
+  await page.waitForSelector(".ruler");
+  const scale = page.locator(".ruler .scale");
+  t.equal(
+    await scale.getAttribute("aria-label"),
+    "1 of 4 pods updated; 2 may be, 2 are held by the partition 50%",
+  );
+  t.equal(await page.locator(".ruler .stop").getAttribute("x1"), "50%");
+  t.match(
+    await page.locator(".ruler .legend").innerText(),
+    /updated\s+1\s+may follow\s+1\s+held by the partition 50%\s+2/,
+  );
+  t.match(await page.locator(".hooks .waits").innerText(), /Before a pod is deleted.*1 pod waits/s);
+  t.equal(await page.locator("#app img[src=x]").count(), 0);
+  t.equal(await isTooWide(page), false);
+  one.put(rolloutKey, {
+    is: "rollout",
+    scales: [{ ...whole, kept: 0, given: "" }],
+    hooks: [],
+    isOnDelete: false,
+  });
+  await untilShown(
+    "a ruler without a partition",
+    async () => (await scale.getAttribute("aria-label")) === "1 of 4 pods updated; all may be",
+  );
+  t.equal(await page.locator(".ruler .stop").count(), 0);
   t.strictSame(complaints, []);
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
 import { followStream, servePage } from "../../testkit/cli/page_client.ts";
+import { rolloutKey } from "./shared/detail_items.ts";
 import type { Item, PodItem } from "./shared/items.ts";
 
 const { sandbox, api, stopController } = await startControlledSandbox(t, {
@@ -62,6 +63,31 @@ t.test("pods have the zones of their nodes and the subsets of their UnitedDeploy
   await workload.until(() =>
     podsIn(workload.state).every((pod) => (pod.node === node) === (pod.zone === "moved")),
   );
+});
+
+t.test("a partition is told as it was given, and as it is lowered", async (t) => {
+  const clones = `${kruise}/clonesets`;
+  const strategy = (partition: string) => ({ updateStrategy: { rollingUpdate: { partition } } });
+  const spec = { replicas: 4, ...templated("held", "web:1"), ...strategy("50%") };
+  await api.post(clones, {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "CloneSet",
+    metadata: { name: "held" },
+    spec,
+  });
+  const fleet = followStream(t, page, "/events");
+  const key = "clonesets.apps.kruise.io/default/held";
+  await fleet.until(() => fleet.state.has(key));
+  const workload = followStream(t, page, streamOf(key));
+  const scale = () => {
+    const item = workload.state.get(rolloutKey);
+    return item?.is === "rollout" ? item.scales[0] : undefined;
+  };
+  await workload.until(() => scale()?.given === "50%");
+  t.match(scale(), { total: 4, kept: 2 });
+  await api.patch(`${clones}/held`, { spec: { ...strategy("25%"), ...templated("held", "web:2") } });
+  await workload.until(() => scale()?.kept === 1 && scale()?.updated === 3);
+  t.match(scale(), { label: "partition", given: "25%", total: 4 });
 });
 
 t.test("it ends when it is asked to, and the controller after it", async (t) => {

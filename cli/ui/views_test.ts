@@ -4,6 +4,7 @@ import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { groupedPods, groupingsOf } from "./page/pod_groups.ts";
 import { pageFiles } from "./page_files.ts";
 import { podItem } from "./pod_item.ts";
+import { rolloutItem } from "./rollout_item.ts";
 import { labelFilter } from "./shared/label_filter.ts";
 
 t.test("every module that the page imports is served", async (t) => {
@@ -79,4 +80,59 @@ t.test("a pod's subset is that of its UnitedDeployment, or of its WorkloadSpread
   const matched = (text: string) => ({ annotations: { "apps.kruise.io/matched-workloadspread": text } });
   t.equal(subset(matched('{"name":"spread","subset":"b"}')), "b");
   t.equal(subset(matched("{")), "");
+});
+
+const kruise = (kind: string) => ({
+  group: "apps.kruise.io",
+  version: "v1beta1",
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  singular: kind.toLowerCase(),
+  shortNames: [],
+  namespaced: true,
+});
+
+const stored = (kind: string, spec: object, status: object = {}) => ({
+  apiVersion: "apps.kruise.io/v1beta1",
+  kind,
+  metadata: { name: "web" },
+  spec,
+  status,
+});
+
+t.test("the ruler says the partition as it was given, and what it keeps back", async (t) => {
+  const scales = (kind: string, spec: object, status?: object) =>
+    rolloutItem(kruise(kind), stored(kind, spec, status))?.scales;
+  const half = { updateStrategy: { rollingUpdate: { partition: "50%" } }, replicas: 5 };
+  t.strictSame(scales("CloneSet", half, { updatedReplicas: 1 }), [
+    { label: "partition", given: "50%", total: 5, kept: 3, updated: 1 },
+  ]);
+  t.strictSame(scales("CloneSet", { replicas: 5 }), [
+    { label: "", given: "", total: 5, kept: 0, updated: 0 },
+  ]);
+  const subsets = {
+    replicas: 6,
+    updateStrategy: { manualUpdate: { partitions: { a: 2, b: 0 } } },
+  };
+  const statuses = { subsetStatuses: [{ name: "a", replicas: 3 }], updatedReplicas: 4 };
+  t.strictSame(scales("UnitedDeployment", subsets, statuses), [
+    { label: "", given: "", total: 6, kept: 2, updated: 4 },
+    { label: "partition of subset a", given: "2", total: 3, kept: 2 },
+  ]);
+  t.equal(rolloutItem({ ...kruise("Deployment"), group: "apps" }, stored("Deployment", {})), undefined);
+});
+
+t.test("hooks are told with what holds a pod there, and whether anything goes by itself", async (t) => {
+  const spec = {
+    replicas: 1,
+    updateStrategy: { type: "OnDelete" },
+    lifecycle: {
+      preDelete: { labelsHandler: { "example.com/drained": "false" }, finalizersHandler: ["example.com/a"] },
+      inPlaceUpdate: {},
+    },
+  };
+  t.match(rolloutItem(kruise("StatefulSet"), stored("StatefulSet", spec)), {
+    isOnDelete: true,
+    hooks: [{ name: "preDelete", handlers: ["example.com/drained=false", "example.com/a"] }],
+  });
 });

@@ -14,6 +14,7 @@ import { Followed, type Kept } from "./follow_resource.ts";
 import type { NodeZones } from "./node_zones.ts";
 import { podItem } from "./pod_item.ts";
 import { answerKey, clusterKey, type PodItem } from "./shared/items.ts";
+import { WorkloadDetails } from "./workload_details.ts";
 
 const restMs = 1_500;
 const againMs = 10_000;
@@ -45,6 +46,7 @@ export class WorkloadFeed {
   readonly #owners = new Map<string, string>();
   readonly #followed: Watch[] = [];
   readonly #listened: (() => void)[] = [];
+  readonly #details: WorkloadDetails;
   #root = "";
   #timer: { cancel(): void } | undefined;
   #askedAt = 0;
@@ -59,6 +61,7 @@ export class WorkloadFeed {
     this.#key = key;
     this.#target = target;
     this.feed = new Feed(options.host.clock);
+    this.#details = new WorkloadDetails({ ...options, feed: this.feed });
     const stopListening = fleet.feed.listen((changed) => {
       if (changed === key || changed === clusterKey) this.#takeFromFleet(changed);
     });
@@ -93,6 +96,7 @@ export class WorkloadFeed {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
+    this.#details.stop();
     for (const stop of this.#listened) stop();
     this.feed.stop();
     await Promise.all(this.#followed.map((followed) => followed.stop()));
@@ -191,7 +195,8 @@ export class WorkloadFeed {
     if (clock.now() - this.#askedAt >= (this.#isOld ? restMs : againMs)) {
       this.#isOld = false;
       this.#askedAt = clock.now();
-      await this.#answer(access);
+      // What fails of the details is said by the answer, which reads the same object.
+      await Promise.all([this.#answer(access), this.#details.read().catch(() => undefined)]);
       this.#askedAt = clock.now();
     }
     if (this.#isStopped) return;

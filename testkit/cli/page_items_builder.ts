@@ -38,6 +38,7 @@ export function pod(number: number, over: Partial<PodItem> = {}): PodItem {
     revision: "old",
     state: "ready",
     reason: "",
+    lifecycle: "",
     restarts: 0,
     image: "web:1",
     ...over,

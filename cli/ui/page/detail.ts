@@ -11,6 +11,7 @@ import {
 } from "../shared/items.ts";
 import { coloursOfRevisions, type Grid } from "./grid.ts";
 import { kindName } from "./list.ts";
+import { rulerOf } from "./more.ts";
 import { badge, bar, command } from "./parts.ts";
 import { type BudgetPoint, budgetPlot } from "./plot.ts";
 import { type Grouping, groupedPods, groupingsOf, groupingWords } from "./pod_groups.ts";
@@ -75,6 +76,10 @@ export function detailView(view: DetailView): TemplateResult {
           <h2 id="pods-title">Pods <span class="quiet">${pods.length}</span></h2>
           ${groupingChoice(view, groupings)}
         </div>
+        ${rulerOf(
+          items,
+          pods.map(([, pod]) => pod),
+        )}
         ${legend(pods, workload, colourOf)}
         ${pods.length === 0 ? html`<p class="quiet">It has no pods at this time.</p>` : nothing}
         <div class="grid-frame" ?hidden=${pods.length === 0}>${view.grid.canvas}</div>
@@ -184,6 +189,7 @@ function podLine({
   node,
   zone,
   subset,
+  lifecycle,
   revision,
   state,
   reason,
@@ -197,6 +203,7 @@ function podLine({
     zone === "" ? "" : `in ${zone}`,
     subset === "" ? "" : `subset ${subset}`,
     revision === "" ? "" : `revision ${revision}`,
+    lifecycle === "" || lifecycle === "Normal" ? "" : lifecycle,
     restarts === 0 ? "" : count(restarts, "restart"),
     image,
   ];

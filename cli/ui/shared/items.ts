@@ -1,4 +1,5 @@
 /** What the server tells the page. Both sides share this file. */
+import type { DetailItem } from "./detail_items.ts";
 
 /** As `refit why` answers, what needs somebody first. */
 export const needs = ["stuck", "unknown", "waiting", "progressing", "done"] as const;
@@ -49,6 +50,8 @@ export interface PodItem {
   readonly state: PodState;
   /** Why a container waits or how it ended; empty when all is well. */
   readonly reason: string;
+  /** As `lifecycle.apps.kruise.io/state` says it, `PreparingDelete`; empty without one. */
+  readonly lifecycle: string;
   readonly restarts: number;
   readonly image: string;
 }
@@ -83,7 +86,7 @@ export interface ClusterItem {
   readonly problems: readonly string[];
 }
 
-export type Item = WorkloadItem | PodItem | AnswerItem | ClusterItem;
+export type Item = WorkloadItem | PodItem | AnswerItem | ClusterItem | DetailItem;
 
 /** Of the item about the cluster, and of the answer about one workload. Other keys begin with the kind of item. */
 export const clusterKey = "cluster";
