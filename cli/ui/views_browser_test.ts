@@ -1,8 +1,8 @@
 /** What the page shows of workloads of several kinds, in a real browser, on states that are made up. */
 import t from "tap";
 import { isTooWide, noBrowser, openPage, untilShown } from "../../testkit/cli/page_in_browser.ts";
-import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
-import { rolloutKey } from "./shared/detail_items.ts";
+import { hostileTexts, pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { rolloutKey, unreadKey } from "./shared/detail_items.ts";
 
 const skip = noBrowser;
 const key = "statefulsets.apps.kruise.io/default/web";
@@ -103,5 +103,52 @@ t.test("the ruler shows where the partition stands, and pods that wait at hooks"
     async () => (await scale.getAttribute("aria-label")) === "1 of 4 pods updated; all may be",
   );
   t.equal(await page.locator(".ruler .stop").count(), 0);
+  t.strictSame(complaints, []);
+});
+
+t.test("revisions, their changes and events are texts, newest first", { skip }, async (t) => {
+  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  one.put(key, workload({ kind: "StatefulSet" }));
+  one.put("pod/0", pod(0, { revision: "new" }));
+  await go(`#/${key}`);
+  await page.waitForSelector("text=A cluster forgets them");
+  const hostile = `${hostileTexts.join(" ")}${"x".repeat(400)}`;
+  const revision = {
+    is: "revision" as const,
+    number: 1,
+    revision: "old",
+    cause: hostile,
+    images: [hostile],
+    changes: [],
+    moreChanges: 0,
+  };
+  one.put("revision/1", revision);
+  one.put("revision/2", {
+    ...revision,
+    number: 2,
+    revision: "new",
+    since: 1,
+    changes: [{ path: hostile, from: "", to: hostile }],
+    moreChanges: 2,
+  });
+  const event = {
+    is: "event" as const,
+    isWarning: true,
+    reason: "Older",
+    message: hostile,
+    kind: "Pod",
+    name: hostile,
+  };
+  one.put("event/1", { ...event, count: 3, at: Date.now() - 600_000 });
+  one.put("event/2", { ...event, reason: "Newer", count: 1, at: Date.now() - 60_000 });
+  one.put(unreadKey, { is: "unread", what: [hostile] });
+  await page.waitForSelector("text=3 changes since revision 1");
+  t.strictSame(await page.locator(".revisions > li b").allTextContents(), ["2", "1"]);
+  t.match(await page.locator(".revisions > li").first().innerText(), /1 pod/);
+  t.strictSame(await page.locator(".events li b").allTextContents(), ["Newer", "Older"]);
+  t.match(await page.locator(".events .when").last().innerText(), /3 times, 10m ago/);
+  t.equal(await page.evaluate("window.attacked"), undefined);
+  t.equal(await page.locator("#app img[src=x], #app script").count(), 0);
+  t.equal(await isTooWide(page), false);
   t.strictSame(complaints, []);
 });

@@ -90,6 +90,20 @@ t.test("a partition is told as it was given, and as it is lowered", async (t) =>
   t.match(scale(), { label: "partition", given: "25%", total: 4 });
 });
 
+t.test("revisions are told with what changed, and events of the workload and its pods", async (t) => {
+  const stream = followStream(t, page, streamOf("clonesets.apps.kruise.io/default/held"));
+  const all = () => [...stream.state.values()];
+  const revisions = () => all().filter((item) => item.is === "revision");
+  await stream.until(() => revisions().length === 2);
+  const newest = revisions().find(({ number }) => number === 2);
+  t.match(newest, { images: ["web:2"], since: 1, moreChanges: 0 });
+  t.match(newest?.changes, [{ path: "template.spec.containers[web].image", from: "web:1", to: "web:2" }]);
+  const about = (kind: string) => all().some((item) => item.is === "event" && item.kind === kind);
+  await stream.until(() => about("CloneSet") && about("Pod"));
+  for (const item of all()) if (item.is === "event") t.match(item.name, /^held(-|$)/);
+  t.equal(stream.state.get("unread"), undefined);
+});
+
 t.test("it ends when it is asked to, and the controller after it", async (t) => {
   t.equal(await page.stop(), 0);
   t.equal((await stopController()).code, 0);

@@ -1,9 +1,13 @@
 /** What is made of objects and items for the views of the page, without a browser and without a cluster. */
 import t from "tap";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { revisedTemplate } from "../rollout/revised.ts";
+import { EventLog } from "./event_log.ts";
+import { fieldChanges } from "./field_changes.ts";
 import { groupedPods, groupingsOf } from "./page/pod_groups.ts";
 import { pageFiles } from "./page_files.ts";
 import { podItem } from "./pod_item.ts";
+import { describeRevisions } from "./revision_items.ts";
 import { rolloutItem } from "./rollout_item.ts";
 import { labelFilter } from "./shared/label_filter.ts";
 
@@ -135,4 +139,73 @@ t.test("hooks are told with what holds a pod there, and whether anything goes by
     isOnDelete: true,
     hooks: [{ name: "preDelete", handlers: ["example.com/drained=false", "example.com/a"] }],
   });
+});
+
+const event = (
+  number: number,
+  over: { uid?: string; name?: string; about?: string; kind?: string } = {},
+) => ({
+  metadata: { uid: over.uid ?? `e${number}`, name: "e" },
+  type: "Warning",
+  reason: "BackOff",
+  message: `restart\n${number}`,
+  count: number,
+  lastTimestamp: new Date(number * 1_000).toISOString(),
+  involvedObject: { kind: "Pod", name: over.name ?? "web-1", uid: over.about ?? "pod" },
+});
+
+t.test("the newest events about a workload and its pods are kept, however many there are", async (t) => {
+  const log = new EventLog("web");
+  t.equal(log.add(event(1, { name: "website" })), false, "begins alike, but is not of its pods");
+  for (let number = 1; number <= 3_000; number++) log.add(event(number));
+  log.add(event(5_000, { about: "pod of web-db", uid: "other" }));
+  const shown = log.newest((uid) => uid === "pod");
+  t.equal(shown.size, 50);
+  t.match([...shown][0], ["event/e3000", { at: 3_000_000, count: 3_000, message: "restart 3000" }]);
+  log.add(event(4_000, { uid: "e10" }));
+  t.equal(
+    [...log.newest((uid) => uid === "pod").keys()][0],
+    "event/e10",
+    "one that happens again is the newest",
+  );
+  t.equal(log.newest(() => false).size, 0);
+});
+
+t.test(
+  "changes of a template are told by field, containers by their names, secrets not at all",
+  async (t) => {
+    const template = (image: string, env: string, more: object = {}) => ({
+      template: {
+        spec: {
+          containers: [
+            { name: "log", image: "log:1" },
+            { name: "web", image, env: [{ name: "PASSWORD", value: env }], ...more },
+          ],
+        },
+      },
+    });
+    const at = "template.spec.containers[web]";
+    t.strictSame(fieldChanges(template("web:1", "a"), template("web:2", "b", { args: ["-v"] })), [
+      { path: `${at}.args`, from: "", to: '["-v"]' },
+      { path: `${at}.env[PASSWORD].value`, from: "[hidden]", to: "another value" },
+      { path: `${at}.image`, from: "web:1", to: "web:2" },
+    ]);
+    t.strictSame(fieldChanges(template("web:1", "a"), template("web:1", "a")), []);
+    t.match(fieldChanges({ list: [1, 2] }, { list: [1] }), [{ path: "list", from: "[1,2]", to: "[1]" }]);
+  },
+);
+
+t.test("of many revisions the newest are told, each with what changed since the one before", async (t) => {
+  const revisions = Array.from({ length: 12 }, (_, index) => ({
+    number: index + 1,
+    name: `web-hash${index + 1}`,
+    changeCause: undefined,
+    spec: { template: { spec: { containers: [{ name: "web", image: `web:${index + 1}` }] } } },
+    object: { metadata: { name: `web-hash${index + 1}`, creationTimestamp: "2026-01-02T03:04:05Z" } },
+  }));
+  const items = [...describeRevisions(revisions, revisedTemplate).values()];
+  t.equal(items.length, 10);
+  t.match(items[0], { number: 3, since: 2, changes: [{ from: "web:2", to: "web:3" }] });
+  t.match(items.at(-1), { number: 12, revision: "hash12", images: ["web:12"], moreChanges: 0 });
+  t.equal([...describeRevisions(revisions.slice(0, 1), revisedTemplate).values()][0]?.since, undefined);
 });

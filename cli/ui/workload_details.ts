@@ -1,10 +1,13 @@
-/** What the page shows of one workload beside its pods and the answer. */
+/** What the page shows of one workload beside its pods and the answer: in parts, each of which may fail by itself. */
 import type { ClusterAccess, Host } from "../command.ts";
+import { describeError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { readTarget, type Target } from "../target.ts";
 import type { Feed } from "./feed.ts";
+import { ItemGroup } from "./item_group.ts";
+import { revisionItems } from "./revision_items.ts";
 import { rolloutItem } from "./rollout_item.ts";
-import { rolloutKey } from "./shared/detail_items.ts";
+import { rolloutKey, unreadKey } from "./shared/detail_items.ts";
 import type { Item } from "./shared/items.ts";
 
 export interface DetailsOptions {
@@ -12,6 +15,8 @@ export interface DetailsOptions {
   readonly host: Pick<Host, "clock">;
   readonly target: Target;
   readonly feed: Feed;
+  /** What else could not be read. */
+  problems(): readonly string[];
 }
 
 export interface DetailRequest extends DetailsOptions {
@@ -19,42 +24,64 @@ export interface DetailRequest extends DetailsOptions {
   readonly stored: AnyObject;
 }
 
-/** Items of the feed by their keys: what is not among them any more is gone. */
-type Part = (request: DetailRequest) => Promise<ReadonlyMap<string, Item>>;
+interface Part {
+  readonly name: string;
+  /** Milliseconds between two reads: requests cost. */
+  readonly restMs: number;
+  /** Items of the feed by their keys. Rejects when they cannot be read. */
+  read(request: DetailRequest): Promise<ReadonlyMap<string, Item>>;
+}
 
 const parts: readonly Part[] = [
-  async ({ target, stored }) => {
-    const item = rolloutItem(target.type, stored);
-    return new Map(item === undefined ? [] : [[rolloutKey, item]]);
+  {
+    name: "rollout",
+    restMs: 0,
+    async read({ target, stored }) {
+      const item = rolloutItem(target.type, stored);
+      return new Map(item === undefined ? [] : [[rolloutKey, item]]);
+    },
   },
+  { name: "revisions", restMs: 4_000, read: revisionItems },
 ];
 
 export class WorkloadDetails {
   readonly #options: DetailsOptions;
-  /** Keys that each part put last. */
-  readonly #put = new Map<Part, ReadonlySet<string>>();
+  readonly #groups: ReadonlyMap<Part, ItemGroup>;
+  readonly #readAt = new Map<Part, number>();
+  readonly #problems = new Map<Part, string>();
   #isStopped = false;
 
   constructor(options: DetailsOptions) {
     this.#options = options;
+    this.#groups = new Map(parts.map((part) => [part, new ItemGroup(options.feed)]));
   }
 
-  /** Reads all of it again. Rejects when the workload cannot be read. */
+  /** Reads again what is due. Rejects when the workload cannot be read. */
   async read(): Promise<void> {
-    const { access, target } = this.#options;
+    const { access, target, feed, host } = this.#options;
     const stored = await readTarget(access, target);
-    await Promise.all(parts.map((part) => this.#read(part, { ...this.#options, stored })));
+    const now = host.clock.now();
+    const due = parts.filter((part) => now - (this.#readAt.get(part) ?? 0) >= part.restMs);
+    await Promise.all(due.map((part) => this.#read(part, { ...this.#options, stored })));
+    if (this.#isStopped) return;
+    const what = [...this.#problems.values(), ...this.#options.problems()];
+    if (what.length === 0) feed.remove(unreadKey);
+    else feed.put(unreadKey, { is: "unread", what });
   }
 
   stop(): void {
     this.#isStopped = true;
   }
 
+  /** What cannot be read any more stays as it was, with the reason beside it. */
   async #read(part: Part, request: DetailRequest): Promise<void> {
-    const items = await part(request);
-    if (this.#isStopped) return;
-    for (const key of this.#put.get(part) ?? []) if (!items.has(key)) this.#options.feed.remove(key);
-    for (const [key, item] of items) this.#options.feed.put(key, item);
-    this.#put.set(part, new Set(items.keys()));
+    this.#readAt.set(part, request.host.clock.now());
+    try {
+      const items = await part.read(request);
+      this.#problems.delete(part);
+      if (!this.#isStopped) this.#groups.get(part)?.show(items);
+    } catch (error) {
+      this.#problems.set(part, `${part.name}: ${describeError(error)}`);
+    }
   }
 }

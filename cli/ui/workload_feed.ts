@@ -15,6 +15,7 @@ import type { NodeZones } from "./node_zones.ts";
 import { podItem } from "./pod_item.ts";
 import { answerKey, clusterKey, type PodItem } from "./shared/items.ts";
 import { WorkloadDetails } from "./workload_details.ts";
+import { WorkloadEvents } from "./workload_events.ts";
 
 const restMs = 1_500;
 const againMs = 10_000;
@@ -23,6 +24,7 @@ type Watch = Pick<Followed<unknown>, "settled" | "stop">;
 
 interface OwnedPod {
   readonly item: PodItem;
+  readonly uid: string;
   /** UID of its controller, or `true` where its owner does not matter. */
   readonly owner: string | true;
 }
@@ -47,6 +49,7 @@ export class WorkloadFeed {
   readonly #followed: Watch[] = [];
   readonly #listened: (() => void)[] = [];
   readonly #details: WorkloadDetails;
+  #events: WorkloadEvents | undefined;
   #root = "";
   #timer: { cancel(): void } | undefined;
   #askedAt = 0;
@@ -61,7 +64,11 @@ export class WorkloadFeed {
     this.#key = key;
     this.#target = target;
     this.feed = new Feed(options.host.clock);
-    this.#details = new WorkloadDetails({ ...options, feed: this.feed });
+    this.#details = new WorkloadDetails({
+      ...options,
+      feed: this.feed,
+      problems: () => [this.#events?.problem].filter((each) => each !== undefined),
+    });
     const stopListening = fleet.feed.listen((changed) => {
       if (changed === key || changed === clusterKey) this.#takeFromFleet(changed);
     });
@@ -79,6 +86,7 @@ export class WorkloadFeed {
     const { access } = this.#options;
     const stored = await readTarget(access, this.#target);
     this.#root = stored.metadata.uid ?? "";
+    this.#followEvents(stored);
     const source = podSourceOf(this.#target.type);
     if (source !== undefined && source.selector !== "none") await this.#followPods(source, stored);
     // A page that began without pods would show that all of them are missing.
@@ -98,6 +106,7 @@ export class WorkloadFeed {
     this.#timer?.cancel();
     this.#details.stop();
     for (const stop of this.#listened) stop();
+    await this.#events?.stop();
     this.feed.stop();
     await Promise.all(this.#followed.map((followed) => followed.stop()));
   }
@@ -137,6 +146,14 @@ export class WorkloadFeed {
       this.#start(new Followed({ ...place, type: podType, ...this.#podsBy(source, stored) }));
   }
 
+  /** Not waited for: they may be many, and a page does without them. */
+  #followEvents(stored: AnyObject): void {
+    void this.#events?.stop();
+    if (this.#isStopped) return;
+    this.#events = new WorkloadEvents(stored, this.feed);
+    void this.#events.follow(this.#options, stored).catch(() => undefined);
+  }
+
   #start(followed: Watch): void {
     if (this.#isStopped) void followed.stop();
     else this.#followed.push(followed);
@@ -158,8 +175,9 @@ export class WorkloadFeed {
   #podsBy({ carries }: PodSource, stored: AnyObject) {
     return {
       make: (pod: AnyObject): OwnedPod | undefined => {
-        if (carries === undefined) return { item: podItem(pod), owner: controllerOf(pod) };
-        return carries(pod, stored) ? { item: podItem(pod), owner: true } : undefined;
+        const { uid = "" } = pod.metadata;
+        if (carries === undefined) return { item: podItem(pod), uid, owner: controllerOf(pod) };
+        return carries(pod, stored) ? { item: podItem(pod), uid, owner: true } : undefined;
       },
       changed: (change: CacheChange<Kept<OwnedPod>>): void => {
         const { key, item } = change.object;
@@ -174,9 +192,12 @@ export class WorkloadFeed {
   #showPod(key: string): void {
     const pod = this.#pods.get(key);
     const shown = `pod/${key}`;
-    if (pod !== undefined && this.#isOurs(pod.owner))
-      this.feed.put(shown, { ...pod.item, zone: shownText(this.#options.zones.of(pod.item.node)) });
-    else this.feed.remove(shown);
+    if (pod === undefined || !this.#isOurs(pod.owner)) {
+      this.feed.remove(shown);
+      return;
+    }
+    this.#events?.addPod(pod.uid);
+    this.feed.put(shown, { ...pod.item, zone: shownText(this.#options.zones.of(pod.item.node)) });
   }
 
   /** Owners form a short chain: a pod, a ReplicaSet, a Deployment, a UnitedDeployment. */
@@ -200,6 +221,7 @@ export class WorkloadFeed {
       this.#askedAt = clock.now();
     }
     if (this.#isStopped) return;
+    this.#events?.show((uid) => this.#isOurs(uid));
     this.#timer = clock.after(250, () => void this.#tick());
   }
 

@@ -11,7 +11,7 @@ import {
 } from "../shared/items.ts";
 import { coloursOfRevisions, type Grid } from "./grid.ts";
 import { kindName } from "./list.ts";
-import { rulerOf } from "./more.ts";
+import { moreCards, rulerOf } from "./more.ts";
 import { badge, bar, command } from "./parts.ts";
 import { type BudgetPoint, budgetPlot } from "./plot.ts";
 import { type Grouping, groupedPods, groupingsOf, groupingWords } from "./pod_groups.ts";
@@ -60,6 +60,7 @@ export function detailView(view: DetailView): TemplateResult {
   const unordered = podsOf(items);
   const groupings = groupingsOf(unordered, workload);
   const grouped = groupedPods(unordered, chosenOf(choices, groupings));
+  const podItems = grouped.map(({ pod }) => pod);
   const pods = grouped.map(({ key, pod }): NamedPod => [key, pod]);
   const said = answer?.is === "answer" ? answer : undefined;
   const colourOf = (revision: string): number => colourNumber(choices.colours, revision, workload.revision);
@@ -76,10 +77,7 @@ export function detailView(view: DetailView): TemplateResult {
           <h2 id="pods-title">Pods <span class="quiet">${pods.length}</span></h2>
           ${groupingChoice(view, groupings)}
         </div>
-        ${rulerOf(
-          items,
-          pods.map(([, pod]) => pod),
-        )}
+        ${rulerOf(items, podItems)}
         ${legend(pods, workload, colourOf)}
         ${pods.length === 0 ? html`<p class="quiet">It has no pods at this time.</p>` : nothing}
         <div class="grid-frame" ?hidden=${pods.length === 0}>${view.grid.canvas}</div>
@@ -93,6 +91,7 @@ export function detailView(view: DetailView): TemplateResult {
       </div>
       <div class="side">${whyCard(view, said)}</div>
     </div>
+    ${moreCards(items, { pods: podItems, newest: workload.revision, now: view.at ?? view.until, colourOf })}
   `;
 }
 

@@ -1,11 +1,34 @@
 /** What a workload's page has beside its pods, its budget and why it waits. */
-import { nothing } from "lit-html";
-import { rolloutKey } from "../shared/detail_items.ts";
+import { html, nothing } from "lit-html";
+import { rolloutKey, unreadKey } from "../shared/detail_items.ts";
 import type { Item, PodItem } from "../shared/items.ts";
+import { eventsCard } from "./events_card.ts";
+import { type RevisionsView, revisionsCard } from "./revisions_card.ts";
 import { ruler } from "./ruler.ts";
 
+type Items = ReadonlyMap<string, Item>;
+
 /** Above the grid. */
-export function rulerOf(items: ReadonlyMap<string, Item>, pods: readonly PodItem[]) {
+export function rulerOf(items: Items, pods: readonly PodItem[]) {
   const rollout = items.get(rolloutKey);
   return rollout?.is === "rollout" ? ruler(rollout, pods) : nothing;
+}
+
+/** Below the pods, the budget and why it waits. */
+export function moreCards(items: Items, view: Omit<RevisionsView, "revisions">) {
+  const all = [...items.values()];
+  return html`<div class="cards">
+    ${unreadNote(items)}
+    ${revisionsCard({ ...view, revisions: all.filter((item) => item.is === "revision") })}
+    ${eventsCard(
+      all.filter((item) => item.is === "event"),
+      view.now,
+    )}
+  </div>`;
+}
+
+function unreadNote(items: Items) {
+  const unread = items.get(unreadKey);
+  if (unread?.is !== "unread") return nothing;
+  return html`<p class="note">What follows may be old or incomplete: ${unread.what.join("; ")}.</p>`;
 }

@@ -28,6 +28,50 @@ export interface LifecycleHook {
   readonly handlers: readonly string[];
 }
 
-export type DetailItem = RolloutItem;
+export interface EventItem {
+  readonly is: "event";
+  readonly isWarning: boolean;
+  readonly reason: string;
+  readonly message: string;
+  /** Of what it is about. */
+  readonly kind: string;
+  readonly name: string;
+  /** How often it happened. */
+  readonly count: number;
+  /** When it happened last; milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export interface RevisionItem {
+  readonly is: "revision";
+  readonly number: number;
+  /** As pods name it. */
+  readonly revision: string;
+  readonly cause: string;
+  readonly images: readonly string[];
+  readonly createdAt?: number;
+  /** Number of the revision that its changes are counted from; absent for the oldest. */
+  readonly since?: number;
+  readonly changes: readonly FieldChange[];
+  /** Changes that are not among them. */
+  readonly moreChanges: number;
+}
+
+export interface FieldChange {
+  /** `template.spec.containers[web].image`. */
+  readonly path: string;
+  /** Empty for what was not there, or is not there any more. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What of all this could not be read. */
+export interface UnreadItem {
+  readonly is: "unread";
+  readonly what: readonly string[];
+}
+
+export type DetailItem = RolloutItem | EventItem | RevisionItem | UnreadItem;
 
 export const rolloutKey = "rollout";
+export const unreadKey = "unread";

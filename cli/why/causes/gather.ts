@@ -253,7 +253,7 @@ async function eventsAbout(reader: Reader, object: AnyObject): Promise<EventFact
 async function readEvents(reader: Reader, namespace: string, uid: string): Promise<EventFacts[]> {
   if (uid === "") return [];
   const found = await reader.list("", "Event", { namespace, fieldSelector: `involvedObject.uid=${uid}` });
-  return (found ?? []).map(eventOf).sort((a, b) => b.at - a.at);
+  return (found ?? []).map(eventFactsOf).sort((a, b) => b.at - a.at);
 }
 
 /** By name, the pods of the namespace that budgets refused to let go, and when last. */
@@ -262,7 +262,7 @@ async function readRefusals(reader: Reader, namespace: string): Promise<Readonly
   const last = new Map<string, number>();
   for (const event of found ?? []) {
     const pod = textAt(event, "involvedObject", "name") ?? "";
-    last.set(pod, Math.max(last.get(pod) ?? 0, eventOf(event).at));
+    last.set(pod, Math.max(last.get(pod) ?? 0, eventFactsOf(event).at));
   }
   return last;
 }
@@ -279,7 +279,7 @@ async function readCounts(reader: Reader, ref: ObjectRef): Promise<BudgetFacts["
 }
 
 /** Either form of an event's time: of those that are counted, or of a series. */
-function eventOf(event: AnyObject): EventFacts {
+export function eventFactsOf(event: AnyObject): EventFacts {
   const created = timeAt(event, "metadata", "creationTimestamp");
   const first = timeAt(event, "firstTimestamp") ?? timeAt(event, "eventTime") ?? created ?? 0;
   return {
