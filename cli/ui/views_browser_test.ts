@@ -152,3 +152,43 @@ t.test("revisions, their changes and events are texts, newest first", { skip }, 
   t.equal(await isTooWide(page), false);
   t.strictSame(complaints, []);
 });
+
+t.test("what agents of nodes do is told with its state and since when", { skip }, async (t) => {
+  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  one.put(key, workload({ kind: "StatefulSet" }));
+  const since = Date.now() - 600_000;
+  const hostile = `${hostileTexts.join(" ")}${"x".repeat(300)}`;
+  one.put("recreate/again", {
+    is: "recreate",
+    name: "again",
+    pod: "web-1",
+    node: hostile,
+    phase: "Recreating",
+    message: hostile,
+    containers: [{ name: "side", phase: "Failed" }],
+    since,
+  });
+  const node = { node: hostile, phase: "Pulling", message: hostile, progress: 40, since };
+  one.put("pull/a", {
+    is: "pull",
+    name: "pull",
+    image: hostile,
+    desired: 3,
+    succeeded: 1,
+    failed: 0,
+    message: "",
+    since,
+    nodes: [node],
+    moreNodes: 1,
+  });
+  await go(`#/${key}`);
+  const recreate = page.getByRole("region", { name: "Recreate requests" });
+  t.match(await recreate.innerText(), /again\s+Failed\s+10m ago\s+web-1 on/);
+  const pulls = page.getByRole("region", { name: "Image pulls" });
+  t.match(await pulls.innerText(), /1 of 3 nodes.*Pulling 40 %\s+10m.*1 node more/s);
+  t.equal(await page.locator("#app img[src=x], #app script").count(), 0);
+  t.equal(await isTooWide(page), false);
+  one.remove("pull/a");
+  await untilShown("no pulls", async () => (await pulls.count()) === 0);
+  t.strictSame(complaints, []);
+});

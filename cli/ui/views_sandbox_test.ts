@@ -9,7 +9,7 @@ import type { Item, PodItem } from "./shared/items.ts";
 
 const { sandbox, api, stopController } = await startControlledSandbox(t, {
   seed: 11,
-  gates: "ImagePullJobGate=false",
+  gates: "ImagePullJobGate=true",
 });
 const kubeconfig = join(t.testdir(), "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
@@ -102,6 +102,39 @@ t.test("revisions are told with what changed, and events of the workload and its
   await stream.until(() => about("CloneSet") && about("Pod"));
   for (const item of all()) if (item.is === "event") t.match(item.name, /^held(-|$)/);
   t.equal(stream.state.get("unread"), undefined);
+});
+
+t.test("a recreate request and an image pull are told until they are done", async (t) => {
+  const stream = followStream(t, page, streamOf("clonesets.apps.kruise.io/default/held"));
+  await stream.until(() => podsIn(stream.state).filter(({ state }) => state === "ready").length === 4);
+  const [{ name, node } = { name: "", node: "" }] = podsIn(stream.state);
+  await api.post(`${kruise}/containerrecreaterequests`, {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "ContainerRecreateRequest",
+    metadata: { name: "again" },
+    spec: { podName: name, containers: [{ name: "web" }] },
+  });
+  for (const [pull, image] of [
+    ["ours", "web:2"],
+    ["other", "unrelated:1"],
+  ])
+    await api.post(`${kruise}/imagepulljobs`, {
+      apiVersion: "apps.kruise.io/v1beta1",
+      kind: "ImagePullJob",
+      metadata: { name: pull },
+      spec: { image, completionPolicy: { type: "Always" } },
+    });
+  const recreate = () => stream.state.get("recreate/again");
+  await stream.until(() => {
+    const item = recreate();
+    return item?.is === "recreate" && item.phase === "Completed";
+  });
+  t.match(recreate(), { pod: name, node, containers: [{ name: "web", phase: "Succeeded" }] });
+  await stream.until(() => {
+    const item = stream.state.get("pull/ours");
+    return item?.is === "pull" && item.desired === 3 && item.succeeded === 3;
+  });
+  t.equal(stream.state.has("pull/other"), false, "no pod of it has that image");
 });
 
 t.test("it ends when it is asked to, and the controller after it", async (t) => {

@@ -7,6 +7,8 @@ import { fieldChanges } from "./field_changes.ts";
 import { groupedPods, groupingsOf } from "./page/pod_groups.ts";
 import { pageFiles } from "./page_files.ts";
 import { podItem } from "./pod_item.ts";
+import { pullItem } from "./pull_items.ts";
+import { recreateItem } from "./recreate_items.ts";
 import { describeRevisions } from "./revision_items.ts";
 import { rolloutItem } from "./rollout_item.ts";
 import { labelFilter } from "./shared/label_filter.ts";
@@ -208,4 +210,55 @@ t.test("of many revisions the newest are told, each with what changed since the 
   t.match(items[0], { number: 3, since: 2, changes: [{ from: "web:2", to: "web:3" }] });
   t.match(items.at(-1), { number: 12, revision: "hash12", images: ["web:12"], moreChanges: 0 });
   t.equal([...describeRevisions(revisions.slice(0, 1), revisedTemplate).values()][0]?.since, undefined);
+});
+
+t.test("a recreate request is told with its node and the state of each container", async (t) => {
+  const request = {
+    metadata: {
+      name: "again",
+      creationTimestamp: "2026-01-02T03:04:05Z",
+      labels: { "crr.apps.kruise.io/node-name": "n-1" },
+    },
+    spec: { podName: "web-1", containers: [{ name: "a" }, { name: "b" }] },
+    status: { phase: "Recreating", containerRecreateStates: [{ name: "b", phase: "Failed" }] },
+  };
+  t.match(recreateItem(request), {
+    node: "n-1",
+    pod: "web-1",
+    phase: "Recreating",
+    since: Date.UTC(2026, 0, 2, 3, 4, 5),
+    containers: [
+      { name: "a", phase: "" },
+      { name: "b", phase: "Failed" },
+    ],
+  });
+});
+
+t.test("a pull is told with the nodes that do not have the image yet, at most twenty", async (t) => {
+  const job = {
+    metadata: { name: "pull", uid: "job", creationTimestamp: "2026-01-02T03:04:05Z" },
+    spec: { image: "web:2" },
+    status: { desired: 30, succeeded: 1 },
+  };
+  const task = (number: number, phase: string, owner = "job") => ({
+    node: `n-${number}`,
+    image: "web:2",
+    owners: [owner],
+    phase,
+    message: "",
+    progress: 40,
+    createdAt: 1,
+    startedAt: undefined,
+    endedAt: undefined,
+  });
+  const tasks = [
+    task(0, "Succeeded"),
+    task(1, "Failed", "another"),
+    ...Array.from({ length: 29 }, (_, index) => task(index + 2, "Pulling")),
+  ];
+  const item = pullItem(job, tasks);
+  t.match(item, { image: "web:2", desired: 30, succeeded: 1, moreNodes: 9 });
+  t.equal(item.nodes.length, 20);
+  t.strictSame(item.nodes[0], { node: "n-2", phase: "Pulling", message: "", progress: 40, since: 1 });
+  t.equal(item.endedAt, undefined);
 });

@@ -3,8 +3,11 @@ import type { ClusterAccess, Host } from "../command.ts";
 import { describeError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { readTarget, type Target } from "../target.ts";
+import { Reader } from "../why/causes/reader.ts";
 import type { Feed } from "./feed.ts";
 import { ItemGroup } from "./item_group.ts";
+import { pullItems } from "./pull_items.ts";
+import { recreateItems } from "./recreate_items.ts";
 import { revisionItems } from "./revision_items.ts";
 import { rolloutItem } from "./rollout_item.ts";
 import { rolloutKey, unreadKey } from "./shared/detail_items.ts";
@@ -15,6 +18,8 @@ export interface DetailsOptions {
   readonly host: Pick<Host, "clock">;
   readonly target: Target;
   readonly feed: Feed;
+  /** Of the pods that the page shows. */
+  podUids(): ReadonlySet<string>;
   /** What else could not be read. */
   problems(): readonly string[];
 }
@@ -22,6 +27,8 @@ export interface DetailsOptions {
 export interface DetailRequest extends DetailsOptions {
   /** The workload as it is now. */
   readonly stored: AnyObject;
+  /** Notes what a part could not read. */
+  readonly reader: Reader;
 }
 
 interface Part {
@@ -42,6 +49,8 @@ const parts: readonly Part[] = [
     },
   },
   { name: "revisions", restMs: 4_000, read: revisionItems },
+  { name: "recreate requests", restMs: 2_000, read: recreateItems },
+  { name: "image pulls", restMs: 4_000, read: pullItems },
 ];
 
 export class WorkloadDetails {
@@ -73,15 +82,21 @@ export class WorkloadDetails {
     this.#isStopped = true;
   }
 
-  /** What cannot be read any more stays as it was, with the reason beside it. */
-  async #read(part: Part, request: DetailRequest): Promise<void> {
-    this.#readAt.set(part, request.host.clock.now());
+  /** What fails as a whole stays as it was, with the reason beside it. */
+  async #read(part: Part, options: Omit<DetailRequest, "reader">): Promise<void> {
+    const reader = new Reader(options.access);
+    this.#readAt.set(part, options.host.clock.now());
     try {
-      const items = await part.read(request);
-      this.#problems.delete(part);
+      const items = await part.read({ ...options, reader });
+      this.#note(part, reader.unread.map(({ what, why }) => `${what}: ${why}`).join(", "));
       if (!this.#isStopped) this.#groups.get(part)?.show(items);
     } catch (error) {
-      this.#problems.set(part, `${part.name}: ${describeError(error)}`);
+      this.#note(part, `${part.name}: ${describeError(error)}`);
     }
+  }
+
+  #note(part: Part, problem: string): void {
+    if (problem === "") this.#problems.delete(part);
+    else this.#problems.set(part, problem);
   }
 }

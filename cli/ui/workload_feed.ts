@@ -67,6 +67,8 @@ export class WorkloadFeed {
     this.#details = new WorkloadDetails({
       ...options,
       feed: this.feed,
+      podUids: () =>
+        new Set([...this.#pods.values()].flatMap((pod) => (this.#isOurs(pod.owner) ? pod.uid : []))),
       problems: () => [this.#events?.problem].filter((each) => each !== undefined),
     });
     const stopListening = fleet.feed.listen((changed) => {

@@ -3,6 +3,7 @@ import { html, nothing } from "lit-html";
 import { rolloutKey, unreadKey } from "../shared/detail_items.ts";
 import type { Item, PodItem } from "../shared/items.ts";
 import { eventsCard } from "./events_card.ts";
+import { pullCard, recreateCard } from "./node_work.ts";
 import { type RevisionsView, revisionsCard } from "./revisions_card.ts";
 import { ruler } from "./ruler.ts";
 
@@ -19,6 +20,14 @@ export function moreCards(items: Items, view: Omit<RevisionsView, "revisions">) 
   const all = [...items.values()];
   return html`<div class="cards">
     ${unreadNote(items)}
+    ${recreateCard(
+      all.filter((item) => item.is === "recreate"),
+      view.now,
+    )}
+    ${pullCard(
+      all.filter((item) => item.is === "pull"),
+      view.now,
+    )}
     ${revisionsCard({ ...view, revisions: all.filter((item) => item.is === "revision") })}
     ${eventsCard(
       all.filter((item) => item.is === "event"),

@@ -65,13 +65,55 @@ export interface FieldChange {
   readonly to: string;
 }
 
+/** A ContainerRecreateRequest about one of the pods. */
+export interface RecreateItem {
+  readonly is: "recreate";
+  readonly name: string;
+  readonly pod: string;
+  readonly node: string;
+  /** Empty until the agent of the node takes it up. */
+  readonly phase: string;
+  readonly message: string;
+  readonly containers: readonly { readonly name: string; readonly phase: string }[];
+  /** When it was made; milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** An ImagePullJob for an image of the workload. */
+export interface PullItem {
+  readonly is: "pull";
+  readonly name: string;
+  readonly image: string;
+  /** Nodes. */
+  readonly desired: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly message: string;
+  readonly since?: number;
+  /** Absent while it goes on. */
+  readonly endedAt?: number;
+  /** Those that do not have the image yet. */
+  readonly nodes: readonly PullNode[];
+  readonly moreNodes: number;
+}
+
+export interface PullNode {
+  readonly node: string;
+  /** Empty until the agent of the node takes it up; else Waiting, Pulling or Failed. */
+  readonly phase: string;
+  readonly message: string;
+  /** Percentage. */
+  readonly progress: number;
+  readonly since?: number;
+}
+
 /** What of all this could not be read. */
 export interface UnreadItem {
   readonly is: "unread";
   readonly what: readonly string[];
 }
 
-export type DetailItem = RolloutItem | EventItem | RevisionItem | UnreadItem;
+export type DetailItem = RolloutItem | EventItem | RevisionItem | RecreateItem | PullItem | UnreadItem;
 
 export const rolloutKey = "rollout";
 export const unreadKey = "unread";
