@@ -192,3 +192,44 @@ t.test("what agents of nodes do is told with its state and since when", { skip }
   await untilShown("no pulls", async () => (await pulls.count()) === 0);
   t.strictSame(complaints, []);
 });
+
+t.test("subsets and owners are told with wanted and present counts", { skip }, async (t) => {
+  const { one, page, go, complaints } = await openPage(t, { width: 390, colorScheme: "dark" });
+  const hostile = `${hostileTexts.join(" ")}${"x".repeat(300)}`;
+  one.put(key, workload({ kind: "StatefulSet" }));
+  one.put("pod/0", pod(0, { subset: "a" }));
+  const subset = {
+    is: "subset" as const,
+    of: "UnitedDeployment web",
+    name: "a",
+    given: "50%",
+    wanted: 2,
+    isClosed: true,
+  };
+  one.put("subset/a", subset);
+  one.put("subset/b", { ...subset, of: hostile, name: hostile, given: "", present: 7, isClosed: false });
+  const versions = [
+    { version: "v2", pods: 1, isNewest: true },
+    { version: hostile, pods: 3, isNewest: false },
+  ];
+  one.put("owner/a", {
+    is: "owner",
+    namespace: "shop",
+    kind: "CloneSet",
+    name: hostile,
+    pods: 4,
+    updated: 1,
+    versions,
+  });
+  await go(`#/${key}`);
+  const subsets = page.getByRole("region", { name: "Subsets" });
+  t.match(await subsets.innerText(), /a\s+takes no pods\s+1 of 2 · 50%/);
+  t.match(await subsets.innerText(), /7 of 2 · the rest/);
+  t.match(
+    await page.getByRole("region", { name: "Sidecar versions by owner" }).innerText(),
+    /1 of 4 pods.*v2\s+new\s+1/s,
+  );
+  t.equal(await page.locator("#app img[src=x], #app script").count(), 0);
+  t.equal(await isTooWide(page), false);
+  t.strictSame(complaints, []);
+});

@@ -56,6 +56,11 @@ t.test("pods have the zones of their nodes and the subsets of their UnitedDeploy
   const subsets = podsIn(workload.state).map(({ subset }) => subset);
   t.strictSame(subsets.sort(), ["a", "b", "b", "b"]);
   for (const { node, zone } of podsIn(workload.state)) t.equal(zone, `zone-${nodes.indexOf(node) % 2}`);
+  const counts = () =>
+    [...workload.state.values()].flatMap((item) =>
+      item.is === "subset" ? `${item.name}: ${item.wanted} (${item.given})` : [],
+    );
+  await workload.until(() => counts().join() === "a: 1 (1),b: 3 ()");
   const [{ node } = { node: "" }] = podsIn(workload.state);
   await api.patch(`/api/v1/nodes/${node}`, {
     metadata: { labels: { "topology.kubernetes.io/zone": "moved" } },
@@ -135,6 +140,38 @@ t.test("a recreate request and an image pull are told until they are done", asyn
     return item?.is === "pull" && item.desired === 3 && item.succeeded === 3;
   });
   t.equal(stream.state.has("pull/other"), false, "no pod of it has that image");
+});
+
+t.test("sidecars of a SidecarSet are counted by owner, and again when the set changes", async (t) => {
+  const sets = "/apis/apps.kruise.io/v1beta1/sidecarsets";
+  const containers = (image: string) => ({ containers: [{ name: "side", image }] });
+  await api.post(sets, {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "SidecarSet",
+    metadata: { name: "proxy" },
+    spec: {
+      selector: { matchLabels: { app: "held" } },
+      updateStrategy: { type: "NotUpdate" },
+      ...containers("side:1"),
+    },
+  });
+  const fleet = followStream(t, page, "/events");
+  const key = "sidecarsets.apps.kruise.io/proxy";
+  await fleet.until(() => fleet.state.has(key));
+  await api.patch(`${kruise}/clonesets/held`, { spec: { replicas: 5 } });
+  const stream = followStream(t, page, streamOf(key));
+  const owner = () => stream.state.get("owner/default/CloneSet/held");
+  await stream.until(() => {
+    const item = owner();
+    return item?.is === "owner" && item.updated === 1;
+  });
+  t.match(owner(), { pods: 1, versions: [{ pods: 1, isNewest: true }] });
+  await api.patch(`${sets}/proxy`, { spec: containers("side:2") });
+  await stream.until(() => {
+    const item = owner();
+    return item?.is === "owner" && item.updated === 0;
+  });
+  t.match(owner(), { pods: 1, versions: [{ pods: 1, isNewest: false }] });
 });
 
 t.test("it ends when it is asked to, and the controller after it", async (t) => {

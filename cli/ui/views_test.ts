@@ -12,6 +12,8 @@ import { recreateItem } from "./recreate_items.ts";
 import { describeRevisions } from "./revision_items.ts";
 import { rolloutItem } from "./rollout_item.ts";
 import { labelFilter } from "./shared/label_filter.ts";
+import { injectedPod, ownerItems } from "./sidecar_owners.ts";
+import { subsetsOfSpread, subsetsOfUnited } from "./subset_items.ts";
 
 t.test("every module that the page imports is served", async (t) => {
   const files = await pageFiles();
@@ -261,4 +263,65 @@ t.test("a pull is told with the nodes that do not have the image yet, at most tw
   t.equal(item.nodes.length, 20);
   t.strictSame(item.nodes[0], { node: "n-2", phase: "Pulling", message: "", progress: 40, since: 1 });
   t.equal(item.endedAt, undefined);
+});
+
+t.test("subsets are told as given and as wanted, with those that take no pods", async (t) => {
+  const closed = { conditions: [{ type: "Schedulable", status: "False" }] };
+  const united = stored(
+    "UnitedDeployment",
+    { topology: { subsets: [{ name: "a", replicas: "50%" }, { name: "b" }, { name: "c" }] } },
+    { subsetStatuses: [{ name: "a", replicas: 2, ...closed }], subsetReplicas: { b: 3 } },
+  );
+  const of = "UnitedDeployment web";
+  t.strictSame(subsetsOfUnited(united), [
+    { is: "subset", of, name: "a", given: "50%", wanted: 2, isClosed: true },
+    { is: "subset", of, name: "b", given: "", wanted: 3, isClosed: false },
+    { is: "subset", of, name: "c", given: "", isClosed: false },
+  ]);
+  const spread = stored(
+    "WorkloadSpread",
+    { subsets: [{ name: "a", maxReplicas: 3 }, { name: "b" }] },
+    {
+      subsetStatuses: [
+        { name: "a", replicas: 2, missingReplicas: 1 },
+        { name: "b", replicas: 4, missingReplicas: -1 },
+      ],
+    },
+  );
+  const ofSpread = { is: "subset", of: "WorkloadSpread web", isClosed: false };
+  t.strictSame(subsetsOfSpread(spread), [
+    { ...ofSpread, name: "a", given: "3", wanted: 3, present: 2 },
+    { ...ofSpread, name: "b", given: "", present: 4 },
+  ]);
+});
+
+t.test("sidecars are counted by owner, those with the most old ones first", async (t) => {
+  const injected = (kind: string, name: string, hash: string, labels: Record<string, string> = {}) => {
+    const entry = { hash, sidecarSetName: "proxy", controllerRevision: `proxy-of-${hash}` };
+    const annotations = { "kruise.io/sidecarset-hash": JSON.stringify({ proxy: entry }) };
+    const owner = { apiVersion: "v1", kind, name, uid: "u", controller: true };
+    const metadata = { name: "lone", namespace: "shop", labels, annotations };
+    return injectedPod(
+      { metadata: kind === "" ? metadata : { ...metadata, ownerReferences: [owner] } },
+      "proxy",
+    );
+  };
+  const pods = [
+    injected("CloneSet", "web", "new"),
+    injected("CloneSet", "web", "old"),
+    injected("ReplicaSet", "api-5d8f", "old", { "pod-template-hash": "5d8f" }),
+    injected("ReplicaSet", "api-77aa", "old", { "pod-template-hash": "77aa" }),
+    injected("", "", "new"),
+  ];
+  const items = [...ownerItems(pods, "new").values()];
+  t.strictSame(
+    items.map(({ kind, name, pods, updated }) => `${kind} ${name}: ${updated} of ${pods}`),
+    ["Deployment api: 0 of 2", "CloneSet web: 1 of 2", "Pod lone: 1 of 1"],
+  );
+  t.strictSame(items[1]?.versions, [
+    { version: "new", pods: 1, isNewest: true },
+    { version: "old", pods: 1, isNewest: false },
+  ]);
+  const [none] = ownerItems([injectedPod({ metadata: { name: "p" } }, "proxy")], "").values();
+  t.match(none, { updated: 0, versions: [{ version: "", isNewest: false }] });
 });

@@ -1,4 +1,5 @@
 /** What the page shows of one workload beside its pods and the answer: in parts, each of which may fail by itself. */
+import { sidecarSetHashAnnotation } from "../../crds/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { describeError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
@@ -12,6 +13,8 @@ import { revisionItems } from "./revision_items.ts";
 import { rolloutItem } from "./rollout_item.ts";
 import { rolloutKey, unreadKey } from "./shared/detail_items.ts";
 import type { Item } from "./shared/items.ts";
+import { type InjectedPod, ownerItems } from "./sidecar_owners.ts";
+import { subsetItems } from "./subset_items.ts";
 
 export interface DetailsOptions {
   readonly access: ClusterAccess;
@@ -20,6 +23,8 @@ export interface DetailsOptions {
   readonly feed: Feed;
   /** Of the pods that the page shows. */
   podUids(): ReadonlySet<string>;
+  /** Pods of a SidecarSet; none for other kinds. */
+  injectedPods(): Iterable<InjectedPod>;
   /** What else could not be read. */
   problems(): readonly string[];
 }
@@ -50,6 +55,13 @@ const parts: readonly Part[] = [
   },
   { name: "revisions", restMs: 4_000, read: revisionItems },
   { name: "recreate requests", restMs: 2_000, read: recreateItems },
+  { name: "subsets", restMs: 2_000, read: subsetItems },
+  {
+    name: "owners",
+    restMs: 1_000,
+    read: async ({ injectedPods, stored }) =>
+      ownerItems(injectedPods(), stored.metadata.annotations?.[sidecarSetHashAnnotation] ?? ""),
+  },
   { name: "image pulls", restMs: 4_000, read: pullItems },
 ];
 

@@ -14,6 +14,7 @@ import { Followed, type Kept } from "./follow_resource.ts";
 import type { NodeZones } from "./node_zones.ts";
 import { podItem } from "./pod_item.ts";
 import { answerKey, clusterKey, type PodItem } from "./shared/items.ts";
+import { type InjectedPod, injectedPod } from "./sidecar_owners.ts";
 import { WorkloadDetails } from "./workload_details.ts";
 import { WorkloadEvents } from "./workload_events.ts";
 
@@ -25,6 +26,8 @@ type Watch = Pick<Followed<unknown>, "settled" | "stop">;
 interface OwnedPod {
   readonly item: PodItem;
   readonly uid: string;
+  /** Of the pods of a SidecarSet. */
+  readonly injected?: InjectedPod;
   /** UID of its controller, or `true` where its owner does not matter. */
   readonly owner: string | true;
 }
@@ -69,6 +72,7 @@ export class WorkloadFeed {
       feed: this.feed,
       podUids: () =>
         new Set([...this.#pods.values()].flatMap((pod) => (this.#isOurs(pod.owner) ? pod.uid : []))),
+      injectedPods: () => [...this.#pods.values()].flatMap(({ injected }) => injected ?? []),
       problems: () => [this.#events?.problem].filter((each) => each !== undefined),
     });
     const stopListening = fleet.feed.listen((changed) => {
@@ -174,12 +178,15 @@ export class WorkloadFeed {
     };
   }
 
-  #podsBy({ carries }: PodSource, stored: AnyObject) {
+  #podsBy({ carries, kind }: PodSource, stored: AnyObject) {
+    const { name = "" } = stored.metadata;
     return {
       make: (pod: AnyObject): OwnedPod | undefined => {
         const { uid = "" } = pod.metadata;
         if (carries === undefined) return { item: podItem(pod), uid, owner: controllerOf(pod) };
-        return carries(pod, stored) ? { item: podItem(pod), uid, owner: true } : undefined;
+        if (!carries(pod, stored)) return undefined;
+        const injected = kind === "SidecarSet" ? { injected: injectedPod(pod, name) } : {};
+        return { item: podItem(pod), uid, owner: true, ...injected };
       },
       changed: (change: CacheChange<Kept<OwnedPod>>): void => {
         const { key, item } = change.object;

@@ -6,6 +6,7 @@ import { eventsCard } from "./events_card.ts";
 import { pullCard, recreateCard } from "./node_work.ts";
 import { type RevisionsView, revisionsCard } from "./revisions_card.ts";
 import { ruler } from "./ruler.ts";
+import { ownersCard, subsetsCard } from "./subsets_card.ts";
 
 type Items = ReadonlyMap<string, Item>;
 
@@ -20,6 +21,11 @@ export function moreCards(items: Items, view: Omit<RevisionsView, "revisions">) 
   const all = [...items.values()];
   return html`<div class="cards">
     ${unreadNote(items)}
+    ${subsetsCard(
+      all.filter((item) => item.is === "subset"),
+      view.pods,
+    )}
+    ${ownersCard(all.filter((item) => item.is === "owner"))}
     ${recreateCard(
       all.filter((item) => item.is === "recreate"),
       view.now,

@@ -107,13 +107,54 @@ export interface PullNode {
   readonly since?: number;
 }
 
+/** Of a UnitedDeployment, or of a WorkloadSpread. */
+export interface SubsetItem {
+  readonly is: "subset";
+  /** `UnitedDeployment web`. */
+  readonly of: string;
+  readonly name: string;
+  /** As the object says it: `50%`, `3`; empty for what takes the rest. */
+  readonly given: string;
+  /** Absent where it wants no number in particular, or does not tell it yet. */
+  readonly wanted?: number;
+  /** Absent where the pods of the page tell it. */
+  readonly present?: number;
+  /** It takes no further pods, because they cannot be scheduled there. */
+  readonly isClosed: boolean;
+}
+
+/** Whose pods have sidecars of a SidecarSet. */
+export interface OwnerItem {
+  readonly is: "owner";
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly pods: number;
+  /** Those that have the newest sidecars. */
+  readonly updated: number;
+  /** The newest first, then those of the most pods. */
+  readonly versions: readonly {
+    readonly version: string;
+    readonly pods: number;
+    readonly isNewest: boolean;
+  }[];
+}
+
 /** What of all this could not be read. */
 export interface UnreadItem {
   readonly is: "unread";
   readonly what: readonly string[];
 }
 
-export type DetailItem = RolloutItem | EventItem | RevisionItem | RecreateItem | PullItem | UnreadItem;
+export type DetailItem =
+  | RolloutItem
+  | EventItem
+  | RevisionItem
+  | RecreateItem
+  | PullItem
+  | SubsetItem
+  | OwnerItem
+  | UnreadItem;
 
 export const rolloutKey = "rollout";
 export const unreadKey = "unread";
