@@ -1,5 +1,6 @@
 /** Who is let in: decided from a request's head alone, before anything is done for it. */
 import { createHash, timingSafeEqual } from "node:crypto";
+import { actionPath } from "./shared/actions.ts";
 
 export interface RequestHead {
   readonly method: string;
@@ -11,26 +12,35 @@ export interface RequestHead {
 export interface GateOptions {
   readonly token: string;
   readonly port: number;
+  /** Whether requests for a change are let in. */
+  readonly allowsChanges: boolean;
 }
 
 export type Decision =
   | { readonly type: "refuse"; readonly status: number; readonly message: string }
   /** The token was in the address: it becomes a cookie, and the address loses it. */
   | { readonly type: "welcome"; readonly cookie: string }
-  | { readonly type: "pass"; readonly url: URL };
+  | { readonly type: "pass"; readonly url: URL }
+  /** A change is asked for; what it is stands in the body. */
+  | { readonly type: "act" };
 
 const longestUrl = 2_048;
 
-export function decide({ method, url, headers }: RequestHead, { token, port }: GateOptions): Decision {
+export function decide(head: RequestHead, options: GateOptions): Decision {
+  const { method, url, headers } = head;
   if (url.length > longestUrl) return refuse(414, "the address is too long");
-  if (method !== "GET") return refuse(405, "only GET is answered");
-  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+  const asksChange = options.allowsChanges && method === "POST";
+  if (method !== "GET" && !asksChange) return refuse(405, "only GET is answered");
+  const hosts = [`127.0.0.1:${options.port}`, `localhost:${options.port}`];
   // A page of another origin can give its own name our address; its requests name that host.
   const host = textOf(headers["host"]);
   if (!hosts.includes(host)) return refuse(403, "this host is not the one that was printed");
   const origin = headers["origin"];
-  if (origin !== undefined && textOf(origin) !== `http://${host}`) return refuse(403, "another origin asks");
-  const site = headers["sec-fetch-site"];
+  if (origin !== undefined && textOf(origin) !== `http://${host}`) return refuse(403, anotherOrigin);
+  return asksChange ? decideChange(head, options) : decideRead(head, host, options);
+}
+
+function decideRead({ url, headers }: RequestHead, host: string, { token, port }: GateOptions): Decision {
   const parsed = URL.parse(url, `http://${host}`);
   if (parsed === null || parsed.host !== host || !url.startsWith("/"))
     return refuse(400, "the address is malformed");
@@ -39,12 +49,22 @@ export function decide({ method, url, headers }: RequestHead, { token, port }: G
     if (!isSame(given, token)) return refuse(403, notToken);
     return { type: "welcome", cookie: `${cookieName(port)}=${token}; HttpOnly; SameSite=Strict; Path=/` };
   }
-  if (site !== undefined && !["same-origin", "none"].includes(textOf(site)))
-    return refuse(403, "another origin asks");
-  if (!isSame(cookieOf(textOf(headers["cookie"]), cookieName(port)), token)) return refuse(403, notToken);
-  return { type: "pass", url: parsed };
+  if (!isFromSite(headers, ["same-origin", "none"])) return refuse(403, anotherOrigin);
+  return hasCookie(headers, token, port) ? { type: "pass", url: parsed } : refuse(403, notToken);
 }
 
+/** Browsers name the origin of each such request, and ask first before they send this type to another one. */
+function decideChange({ url, headers }: RequestHead, { token, port }: GateOptions): Decision {
+  if (headers["origin"] === undefined || !isFromSite(headers, ["same-origin"]))
+    return refuse(403, anotherOrigin);
+  if (!hasCookie(headers, token, port)) return refuse(403, notToken);
+  if (url !== actionPath) return refuse(404, "there is nothing to change at this address");
+  if (textOf(headers["content-type"]) !== "application/json")
+    return refuse(415, "the content type must be application/json");
+  return { type: "act" };
+}
+
+const anotherOrigin = "another origin asks";
 const notToken = 'open the address that "refit ui" printed';
 
 /** Cookies know no ports: two pages of this kind on one machine must not take each other's. */
@@ -56,6 +76,15 @@ function refuse(status: number, message: string): Decision {
 
 const textOf = (value: string | readonly string[] | undefined): string =>
   typeof value === "string" ? value : "";
+
+function isFromSite(headers: RequestHead["headers"], allowed: readonly string[]): boolean {
+  const site = headers["sec-fetch-site"];
+  return site === undefined || allowed.includes(textOf(site));
+}
+
+function hasCookie(headers: RequestHead["headers"], token: string, port: number): boolean {
+  return isSame(cookieOf(textOf(headers["cookie"]), cookieName(port)), token);
+}
 
 function cookieOf(header: string, name: string): string {
   const found = header

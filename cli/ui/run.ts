@@ -1,7 +1,8 @@
 /** `refit ui`: serves the page until it is stopped, over the cluster that it watches or over a recording. */
 import { randomBytes } from "node:crypto";
-import type { Call } from "../command.ts";
+import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
+import { Acting } from "./acting.ts";
 import { pageAssets } from "./assets.ts";
 import { Fleet, type FleetOptions } from "./fleet.ts";
 import { OpenWorkloads } from "./open_workloads.ts";
@@ -20,6 +21,8 @@ export async function runUi(call: Call): Promise<number> {
 async function showFile(call: Call, port: number, path: string): Promise<void> {
   if (call.flags.given("record"))
     throw new CliError("--record records a cluster: leave out the flag, or the file that is shown");
+  if (call.flags.on("allow-changes"))
+    throw new CliError("--allow-changes needs a cluster: leave out the flag, or the file that is shown");
   const assets = await assetsWithRecording(await pageAssets(), path);
   await serve(call, port, { assets, open: async () => undefined }, `It shows ${path}.`);
 }
@@ -49,14 +52,32 @@ async function showCluster(call: Call, port: number): Promise<void> {
     return open(key);
   };
   const said = path === undefined ? "" : ` It is recorded to ${path}.`;
-  await serve(call, port, { assets, open: openFeed }, `It changes nothing in the cluster.${said}`);
+  if (!call.flags.on("allow-changes"))
+    return serve(call, port, { assets, open: openFeed }, `It changes nothing in the cluster.${said}`);
+  const acting = actingOver(call, access, fleet, opened);
+  const page = { assets, open: openFeed, act: (body: string) => acting.act(body) };
+  await serve(call, port, page, `It can change the cluster, with your rights.${said}`);
+}
+
+function actingOver(call: Call, access: ClusterAccess, fleet: Fleet, opened: OpenWorkloads): Acting {
+  return new Acting({
+    access,
+    host: call.host,
+    signal: call.io.signal,
+    typeOf: (workload) => fleet.target(workload)?.type,
+    hasPod: async (workload, pod) => {
+      const shown = await opened.open(workload);
+      shown?.close();
+      return shown?.feed.state.has(`pod/${pod}`) === true;
+    },
+  });
 }
 
 /** Resolves when it was stopped. Throws CliError when the port cannot be had. */
 async function serve(
   call: Call,
   port: number,
-  page: Pick<PageServerOptions, "assets" | "open">,
+  page: Pick<PageServerOptions, "assets" | "open" | "act">,
   said: string,
 ): Promise<void> {
   const token = randomBytes(24).toString("base64url");

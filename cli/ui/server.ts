@@ -1,10 +1,12 @@
-/** The page's HTTP server: on loopback alone, for those who have the token, and it only answers. */
+/** The page's HTTP server: on loopback alone, and for those who have the token. It only answers unless it is given a way to act. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { errorText } from "../../kube/index.ts";
+import type { ActionRefusal } from "./acting.ts";
 import type { Asset, Assets } from "./assets.ts";
 import type { Feed } from "./feed.ts";
 import { decide, type GateOptions } from "./gate.ts";
 import { policyOf } from "./policy.ts";
+import type { ActionAnswer } from "./shared/actions.ts";
 import type { Change } from "./shared/differences.ts";
 import type { Item } from "./shared/items.ts";
 
@@ -15,6 +17,8 @@ export interface PageServerOptions {
   readonly port: number;
   /** What a page follows: the fleet without a key, else one workload. Undefined when there is none of that key. */
   open(key: string | undefined): Promise<OpenFeed | undefined>;
+  /** Does what a body asks for. Absent: no request changes anything. */
+  readonly act?: (body: string) => Promise<ActionAnswer | ActionRefusal>;
 }
 
 export interface OpenFeed {
@@ -31,6 +35,8 @@ const mostConnections = 128;
 const mostStreams = 32;
 /** A page that does not read loses its stream, and gets the whole state when it asks again. */
 const mostUnsentBytes = 16 * 1024 * 1024;
+/** Of a request for a change, in characters. */
+const longestBody = 8_192;
 const silenceMs = 15_000;
 
 const safeHeaders: Readonly<Record<string, string>> = {
@@ -59,7 +65,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   });
   const address = server.address();
   const port = address !== null && typeof address === "object" ? address.port : options.port;
-  serving.gate = { token: options.token, port };
+  serving.gate = { token: options.token, port, allowsChanges: options.act !== undefined };
   return {
     port,
     stop: () =>
@@ -87,6 +93,7 @@ class Serving {
     else if (decision.type === "refuse") refuse(response, decision.status, decision.message);
     else if (decision.type === "welcome")
       response.writeHead(303, { location: "/", "set-cookie": decision.cookie }).end();
+    else if (decision.type === "act") void this.#act(request, response);
     else if (decision.url.pathname === "/events")
       void this.#stream(decision.url.searchParams.get("workload") ?? undefined, response);
     else this.#send(decision.url.pathname, headers["accept-encoding"], response);
@@ -96,6 +103,16 @@ class Serving {
     const asset = this.#options.assets.get(path);
     if (asset === undefined) refuse(response, 404, "there is no such page");
     else sendAsset(asset, String(accepted ?? ""), response);
+  }
+
+  async #act(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A body that breaks off has nobody left to be told.
+    const body = await bodyOf(request).catch(() => "");
+    if (body === undefined) return refuse(response, 413, "the request is too long");
+    const answer = await this.#options.act?.(body).catch(failure);
+    if (answer === undefined) refuse(response, 405, "nothing is changed");
+    else if ("status" in answer) refuse(response, answer.status, answer.message);
+    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
   }
 
   async #stream(key: string | undefined, response: ServerResponse): Promise<void> {
@@ -121,6 +138,19 @@ class Serving {
     });
   }
 }
+
+/** Undefined when it is too long. Rejects when it breaks off. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  request.setEncoding("utf8");
+  let text = "";
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
+    text += String(part);
+    if (text.length > longestBody) return undefined;
+  }
+  return text;
+}
+
+const failure = (error: unknown): ActionRefusal => ({ status: 500, message: errorText(error) });
 
 /** JSON has no line breaks of its own, so nothing in it can end the event. */
 function eventOf(change: Change<Item>): string {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
-import { followStream, servePage } from "../../testkit/cli/page_client.ts";
+import { follow, startPage } from "../../testkit/cli/live_page.ts";
 import { processHost } from "../host.ts";
 import { answerKey, clusterKey, type Item, type PodItem } from "./shared/items.ts";
 
@@ -14,9 +14,6 @@ const { sandbox, api, stopController } = await startControlledSandbox(t, {
 });
 const kubeconfig = join(t.testdir(), "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
-
-const follow = followStream;
-const startPage = (words = "") => servePage(kubeconfig, words);
 
 const clones = "/apis/apps.kruise.io/v1beta1/namespaces/default/clonesets";
 
@@ -36,7 +33,7 @@ const makeCloneSet = (name: string, replicas: number, container: object = {}) =>
     },
   });
 
-const page = await startPage();
+const page = await startPage(`--kubeconfig ${kubeconfig}`);
 const podsIn = (state: ReadonlyMap<string, Item>): PodItem[] =>
   [...state.values()].filter((item) => item.is === "pod");
 
@@ -159,7 +156,7 @@ t.test("no credential reaches the page", async (t) => {
 });
 
 t.test("a namespace limits what is listed; a port that is taken is refused in one line", async (t) => {
-  const limited = await startPage("-n kube-system");
+  const limited = await startPage(`--kubeconfig ${kubeconfig} -n kube-system`);
   const fleet = follow(t, limited, "/events");
   await fleet.until(() => {
     const cluster = fleet.state.get(clusterKey);

@@ -4,7 +4,7 @@ import { type AnyObject, at, conditionOf, intOrStringAt, listAt, textAt, textsAt
 import { inNamespace, type ResourceType } from "../resource_types.ts";
 import type { Partition } from "../rollout/partition.ts";
 import { type PodCounts, podCounts } from "../rollout/pod_counts.ts";
-import { workloadNamed } from "../rollout/workloads.ts";
+import { pausedPathOf, workloadNamed } from "../rollout/workloads.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import type { WorkloadItem } from "./shared/items.ts";
 
@@ -14,7 +14,7 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
   const progress = workload?.progress(object);
   const counts = podCounts(object);
   const allowed = allowedOf(type, object, counts.desired);
-  const paused = workload?.pausedPath?.(object.apiVersion);
+  const paused = pausedPathOf(type, object.apiVersion);
   const isDone = progress === undefined ? hasEnded(object) : progress.state === "done";
   return {
     is: "workload",

@@ -1,0 +1,85 @@
+/** `refit ui` in this process, opened and followed as a page does. */
+import { request } from "node:http";
+import type { Test } from "tap";
+import { processHost } from "../../cli/host.ts";
+import { applyChange, type Change } from "../../cli/ui/shared/differences.ts";
+import type { Item } from "../../cli/ui/shared/items.ts";
+import { run } from "./command_fixture.ts";
+
+export interface Page {
+  readonly address: string;
+  readonly cookie: string;
+  stop(): Promise<number>;
+}
+
+/** Resolves when the page can be opened. */
+export async function startPage(words: string): Promise<Page> {
+  const stopping = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const write = (text: string): void => {
+    const [address] = /http:\/\/\S+/.exec(text) ?? [];
+    if (address !== undefined) resolve(address);
+  };
+  const io = { stdout: { write }, signal: stopping.signal };
+  const ended = run(`ui ${words}`, { host: processHost(), io });
+  ended.then(({ stderr }) => reject(new Error(stderr)));
+  const { origin, href } = new URL(await promise);
+  const answer = await fetch(href, { redirect: "manual" });
+  const [cookie = ""] = answer.headers.get("set-cookie")?.split(";") ?? [];
+  const stop = async (): Promise<number> => {
+    stopping.abort();
+    return (await ended).code;
+  };
+  return { address: origin, cookie, stop };
+}
+
+export interface Followed {
+  readonly state: Map<string, Item>;
+  readonly text: string;
+  /** Resolves when it holds; rejects after 30 seconds with what is there. */
+  until(holds: () => boolean): Promise<void>;
+}
+
+/** Follows one stream as a page does, until the test ends. */
+export function follow(t: Test, { address, cookie }: Page, path: string): Followed {
+  const state = new Map<string, Item>();
+  const waiting = new Set<() => void>();
+  let received = "";
+  let text = "";
+  const sent = request(`${address}${path}`, { headers: { cookie } }, (response) => {
+    response.setEncoding("utf8");
+    response.on("error", () => undefined);
+    response.on("data", (chunk: string) => {
+      received += chunk;
+      text += chunk;
+      const events = received.split("\n\n");
+      received = events.pop() ?? "";
+      for (const event of events.filter((each) => each.startsWith("data: "))) {
+        const change: Change<Item> = JSON.parse(event.slice("data: ".length));
+        applyChange(state, change);
+        for (const look of waiting) look();
+      }
+    });
+  });
+  sent.on("error", () => undefined);
+  sent.end();
+  t.teardown(() => sent.destroy());
+  return {
+    state,
+    get text() {
+      return text;
+    },
+    until: (holds) =>
+      new Promise((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error(JSON.stringify([...state]).slice(0, 4000))), 30_000);
+        const look = (): void => {
+          if (!holds()) return;
+          clearTimeout(late);
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
