@@ -125,7 +125,7 @@ const pausedJobs: ReadonlySet<string> = new Set(["AdvancedCronJob", "BroadcastJo
 
 /** Path of the flag that holds an object back; undefined for a kind that cannot be paused. */
 export function pausedPathOf(
-  type: ResourceType,
+  type: Pick<ResourceType, "group" | "kind">,
   apiVersion: string | undefined,
 ): readonly string[] | undefined {
   if (type.group === "apps.kruise.io" && pausedJobs.has(type.kind)) return ["spec", "paused"];
@@ -133,7 +133,7 @@ export function pausedPathOf(
 }
 
 /** Undefined for a kind without rollouts. */
-export function workloadNamed(type: ResourceType): Workload | undefined {
+export function workloadNamed(type: Pick<ResourceType, "group" | "kind">): Workload | undefined {
   return workloads.find(isOfKind(type));
 }
 

@@ -1,7 +1,8 @@
 /** Which actions fit which kind: those whose commands the kind supports. */
 import type { ResourceType } from "../resource_types.ts";
 import { pausedPathOf, workloadNamed } from "../rollout/workloads.ts";
-import type { Action } from "./shared/actions.ts";
+import { listedKinds } from "./fleet.ts";
+import { type Action, type ActionTable, actions } from "./shared/actions.ts";
 
 /** Kinds with a scale subresource. */
 const scaled: ReadonlySet<string> = new Set([
@@ -12,8 +13,8 @@ const scaled: ReadonlySet<string> = new Set([
   "StatefulSet.apps",
 ]);
 
-/** In the order in which they are offered; none for a kind that cannot be changed here. */
-export function actionsFor(type: ResourceType): Action[] {
+/** None for a kind that cannot be changed here. */
+export function actionsFor(type: Pick<ResourceType, "group" | "kind">): Action[] {
   const workload = workloadNamed(type);
   const fits: Readonly<Record<Action, boolean>> = {
     pause: pausedPathOf(type, undefined) !== undefined,
@@ -23,6 +24,12 @@ export function actionsFor(type: ResourceType): Action[] {
     scale: scaled.has(`${type.kind}.${type.group}`),
     recreate: workload !== undefined,
   };
-  const order: readonly Action[] = ["pause", "resume", "promote", "undo", "scale", "recreate"];
-  return order.filter((action) => fits[action]);
+  return actions.filter((action) => fits[action]);
+}
+
+/** Of all kinds that the page lists. */
+export function actionTable(): ActionTable {
+  return Object.fromEntries(
+    listedKinds.map(([group, kind]) => [`${kind}.${group}`, actionsFor({ group, kind })]),
+  );
 }

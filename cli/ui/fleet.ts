@@ -17,6 +17,8 @@ const jobs: readonly (readonly [group: string, kind: string])[] = [
   ["apps.kruise.io", "AdvancedCronJob"],
   ["batch", "Job"],
 ];
+/** What the list can hold. */
+export const listedKinds = [...workloads.map(({ group, kind }) => [group, kind] as const), ...jobs];
 
 /** Answers cost requests: so many at a time, and of one object not more often than this. */
 const atATime = 2;
@@ -63,8 +65,7 @@ export class Fleet {
   /** Throws KubeError when the server cannot be asked what it serves. */
   async start(): Promise<void> {
     const { access, namespace } = this.#options;
-    const kinds = [...workloads.map(({ group, kind }) => [group, kind] as const), ...jobs];
-    const found = await Promise.all(kinds.map(([group, kind]) => access.types.findKind(group, kind)));
+    const found = await Promise.all(listedKinds.map(([group, kind]) => access.types.findKind(group, kind)));
     for (const type of found) {
       if (type === undefined || (namespace !== undefined && !type.namespaced)) continue;
       this.#followed.push(this.#follow(type));

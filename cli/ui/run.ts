@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { Acting } from "./acting.ts";
+import { assetsForActing } from "./acting_assets.ts";
 import { pageAssets } from "./assets.ts";
 import { Fleet, type FleetOptions } from "./fleet.ts";
 import { OpenWorkloads } from "./open_workloads.ts";
@@ -52,11 +53,13 @@ async function showCluster(call: Call, port: number): Promise<void> {
     return open(key);
   };
   const said = path === undefined ? "" : ` It is recorded to ${path}.`;
-  if (!call.flags.on("allow-changes"))
-    return serve(call, port, { assets, open: openFeed }, `It changes nothing in the cluster.${said}`);
-  const acting = actingOver(call, access, fleet, opened);
-  const page = { assets, open: openFeed, act: (body: string) => acting.act(body) };
-  await serve(call, port, page, `It can change the cluster, with your rights.${said}`);
+  const page = { assets, open: openFeed };
+  if (call.flags.on("allow-changes")) {
+    const acting = actingOver(call, access, fleet, opened);
+    const act = (body: string) => acting.act(body);
+    const changing = { ...page, assets: assetsForActing(assets), act };
+    await serve(call, port, changing, `It can change the cluster, with your rights.${said}`);
+  } else await serve(call, port, page, `It changes nothing in the cluster.${said}`);
 }
 
 function actingOver(call: Call, access: ClusterAccess, fleet: Fleet, opened: OpenWorkloads): Acting {

@@ -27,6 +27,8 @@ export interface DetailView {
   /** Undefined while the newest is shown. */
   readonly at: number | undefined;
   readonly choices: DetailChoices;
+  /** Buttons that change the workload. */
+  readonly actions: TemplateResult | typeof nothing;
   changed(): void;
 }
 
@@ -69,7 +71,7 @@ export function detailView(view: DetailView): TemplateResult {
   view.grid.show({ pods: grouped, colourOf, pointedOut }, describePods(pods, workload));
   const told = items.get(view.grid.told ?? "");
   return html`
-    ${back} ${head(workload, said)}
+    ${back} ${head(workload, said)} ${view.actions}
     <div class="columns">
       <div class="stack">
       <section class="card padded" aria-labelledby="pods-title">

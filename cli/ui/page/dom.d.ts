@@ -50,6 +50,13 @@ interface HTMLDetailsElement extends PageElement {
 }
 declare const HTMLDetailsElement: { new (): HTMLDetailsElement };
 
+interface HTMLDialogElement extends PageElement {
+  readonly open: boolean;
+  showModal(): void;
+  close(): void;
+  addEventListener(type: "close", listener: () => void): void;
+}
+
 interface HTMLCanvasElement extends PageElement {
   width: number;
   height: number;
@@ -90,6 +97,8 @@ declare const document: {
   querySelector(selector: string): HTMLElement | null;
   querySelectorAll(selector: string): Iterable<HTMLElement>;
   createElement(name: "canvas"): HTMLCanvasElement;
+  createElement(name: "dialog"): HTMLDialogElement;
+  readonly body: { append(element: PageElement): void };
 };
 
 declare const location: { readonly hash: string };

@@ -4,6 +4,7 @@ import type { Change } from "../shared/differences.ts";
 import { clusterKey, type Item, type Need } from "../shared/items.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
+import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
 import { type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView, rowsAtATime } from "./list.ts";
@@ -34,6 +35,8 @@ const filters: Filters = {
 const order: DetailChoices["order"] = { grouping: "node" };
 const grid = new Grid(() => changed());
 const playback = new Playback();
+const offered = offeredActions();
+const dialog = new ActionDialog();
 /** What the document itself holds, in place of a server that is followed. */
 const blocks = [...document.querySelectorAll(`script[type="${blockType}"]`)].map((each) => each.textContent);
 /** In a document that plays alone the icon is a part of it. */
@@ -175,7 +178,10 @@ function viewOf({ recording, points, choices }: Followed, until: number, now: nu
     return html`${back}${notRecorded}`;
   if (played === undefined && recording.span === undefined)
     return html`${back}<p class="empty">Reading its pods…</p>`;
-  return detailView({ key: shown, items, grid, points, until, at, choices, changed });
+  // What is past cannot be changed, nor what is only played.
+  const canAct = at === undefined && blocks.length === 0;
+  const actions = canAct ? actionButtons(offered, dialog, { key: shown, items, grid }) : nothing;
+  return detailView({ key: shown, items, grid, points, until, at, choices, actions, changed });
 }
 
 /** False for a workload that the list has at a time at which it was not followed itself. */

@@ -1,7 +1,14 @@
 /** What the page may ask the server to change, and the command line that is the same. Both sides share this file. */
 
+/** In the order in which they are offered. */
 export const actions = ["pause", "resume", "promote", "undo", "scale", "recreate"] as const;
 export type Action = (typeof actions)[number];
+
+/** What fits a kind, by `CloneSet.apps.kruise.io`. */
+export type ActionTable = Readonly<Record<string, readonly Action[]>>;
+
+/** Name of the element in the page's head whose content is the table, in JSON. A page without it has no buttons. */
+export const actionTableName = "refit-actions";
 
 interface Asked<A extends Action> {
   readonly action: A;
