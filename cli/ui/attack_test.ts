@@ -7,14 +7,15 @@ import { systemClock } from "../../kube/index.ts";
 import { pageAssets } from "./assets.ts";
 import { Feed } from "./feed.ts";
 import { decide } from "./gate.ts";
-import { type PageServer, startPageServer } from "./server.ts";
+import { type PageServer, type PageServerOptions, startPageServer } from "./server.ts";
 
 const token = "the-right-token";
 
-/** `openWorkload`: of a key; without it there is none. */
+/** `openWorkload`: of a key; without it there is none. `act`: without it nothing is changed. */
 async function serve(
   t: Test,
   openWorkload: () => Promise<undefined> = async () => undefined,
+  act?: PageServerOptions["act"],
 ): Promise<{ server: PageServer; feed: Feed }> {
   const feed = new Feed(systemClock);
   const server = await startPageServer({
@@ -22,6 +23,7 @@ async function serve(
     token,
     port: 0,
     open: async (key) => (key === undefined ? { feed, close: () => undefined } : await openWorkload()),
+    ...(act === undefined ? {} : { act }),
   });
   t.teardown(async () => {
     feed.stop();
@@ -313,4 +315,90 @@ t.test("a workload that is not there has no stream", async (t) => {
   const answer = await ask(server, { path: "/events?workload=nothing", headers: cookie(server) });
   t.equal(answer.status, 404);
   t.equal(answer.text, "there is no such workload\n");
+});
+
+/** A server that acts, what it was asked to do, and a request that is let in. */
+async function serveActing(t: Test) {
+  const acted: string[] = [];
+  const { server } = await serve(t, undefined, async (body) => {
+    acted.push(body);
+    return { code: 0, text: "done" };
+  });
+  const origin = `http://127.0.0.1:${server.port}`;
+  const headers = { ...cookie(server), origin, "content-type": "application/json" };
+  const wanted = { path: "/actions", method: "POST", body: `{"action":"pause"}`, headers };
+  return { server, acted, wanted };
+}
+
+t.test("a server that only reads answers no request for a change", async (t) => {
+  const { server } = await serve(t);
+  const headers = {
+    ...cookie(server),
+    origin: `http://127.0.0.1:${server.port}`,
+    "content-type": "application/json",
+  };
+  for (const path of ["/actions", "/", "/events"])
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"])
+      t.equal((await ask(server, { path, method, body: "{}", headers })).status, 405, `${method} ${path}`);
+  t.equal((await ask(server, { path: "/actions", headers })).status, 404, "GET");
+  t.notMatch((await ask(server, { headers })).text, /refit-actions/, "the page has no buttons");
+});
+
+t.test("a change is let in from the page alone", async (t) => {
+  const { server, acted, wanted } = await serveActing(t);
+  const answer = await ask(server, wanted);
+  t.strictSame([answer.status, answer.text], [200, `{"code":0,"text":"done"}`]);
+  t.equal(answer.headers["access-control-allow-origin"], undefined);
+  const { origin: _, ...withoutOrigin } = wanted.headers;
+  const { cookie: __, ...withoutCookie } = wanted.headers;
+  const { "content-type": ___, ...withoutType } = wanted.headers;
+  const port = server.port;
+  const attacks: readonly (readonly [what: string, status: number, change: Partial<Asked>])[] = [
+    ["no origin", 403, { headers: withoutOrigin }],
+    ["another origin", 403, { headers: { ...wanted.headers, origin: "https://evil.example" } }],
+    ["a hidden origin", 403, { headers: { ...wanted.headers, origin: "null" } }],
+    ["another port", 403, { headers: { ...wanted.headers, origin: `http://127.0.0.1:${port + 1}` } }],
+    ["the page's other name", 403, { headers: { ...wanted.headers, origin: `http://localhost:${port}` } }],
+    ["another site", 403, { headers: { ...wanted.headers, "sec-fetch-site": "cross-site" } }],
+    ["no page", 403, { headers: { ...wanted.headers, "sec-fetch-site": "none" } }],
+    ["another host", 403, { headers: { ...wanted.headers, host: `evil.example:${port}` } }],
+    ["no token", 403, { headers: withoutCookie }],
+    ["a wrong token", 403, { headers: { ...wanted.headers, cookie: `refit-ui-${port}=wrong` } }],
+    ["the token in the address", 403, { path: `/actions?token=${token}`, headers: withoutCookie }],
+    ["the token to be welcomed", 403, { path: `/?token=${token}`, headers: withoutCookie }],
+    ["another path", 404, { path: "/events" }],
+    ["a query", 404, { path: "/actions?workload=x" }],
+    ["no type", 415, { headers: withoutType }],
+    ["a form", 415, { headers: { ...wanted.headers, "content-type": "text/plain" } }],
+    [
+      "a form that looks like JSON",
+      415,
+      { headers: { ...wanted.headers, "content-type": "text/plain; application/json" } },
+    ],
+    ["a long body", 413, { body: "x".repeat(8_193) }],
+    ["GET", 404, { method: "GET" }],
+    ["PUT", 405, { method: "PUT" }],
+    ["OPTIONS, by which browsers ask before", 405, { method: "OPTIONS" }],
+  ];
+  for (const [what, status, change] of attacks)
+    t.equal((await ask(server, { ...wanted, ...change })).status, status, what);
+  t.strictSame(acted, [wanted.body], "none of them was done");
+});
+
+t.test("a body that breaks off is not acted upon", async (t) => {
+  const { server, acted, wanted } = await serveActing(t);
+  const head = Object.entries({
+    ...wanted.headers,
+    host: `127.0.0.1:${server.port}`,
+    "content-length": "30",
+  });
+  const text = `POST /actions HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(server.port, "127.0.0.1", () => socket.end(`${text}{"action":"pause"}`));
+    socket.on("error", reject);
+    socket.on("close", () => resolve());
+    socket.resume();
+  });
+  t.equal((await ask(server, wanted)).status, 200);
+  t.strictSame(acted, [wanted.body]);
 });

@@ -106,8 +106,14 @@ class Serving {
   }
 
   async #act(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A body that breaks off has nobody left to be told.
-    const body = await bodyOf(request).catch(() => "");
+    let body: string | undefined;
+    try {
+      body = await bodyOf(request);
+    } catch {
+      // It broke off: nobody is left to be told.
+      response.destroy();
+      return;
+    }
     if (body === undefined) return refuse(response, 413, "the request is too long");
     const answer = await this.#options.act?.(body).catch(failure);
     if (answer === undefined) refuse(response, 405, "nothing is changed");

@@ -115,6 +115,7 @@ const servedTypes: readonly ServedType[] = [
     kind: "AdvancedCronJob",
     shortNames: ["acj"],
   },
+  kruise("uniteddeployments", "UnitedDeployment"),
   kruise("workloadspreads", "WorkloadSpread"),
   kruise("ephemeraljobs", "EphemeralJob"),
   kruise("imagepulljobs", "ImagePullJob"),
