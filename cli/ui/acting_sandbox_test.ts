@@ -1,5 +1,5 @@
 /** `refit ui --allow-changes` against a cluster: what is asked of it by HTTP is seen in the objects. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
@@ -142,6 +142,15 @@ t.test("the user's rights decide, and the server's words are shown", async (t) =
   });
   t.equal(numberAt(await api.get(`${clones}/web`), "spec", "replicas"), 2);
   t.equal(await hers.stop(), 0);
+});
+
+t.test("a recording of a page that acts has no buttons", async (t) => {
+  const path = join(t.testdir(), "acting.html");
+  const recorded = await startPage(`--kubeconfig ${kubeconfig} --allow-changes --record ${path}`);
+  const shown = await fetch(recorded.address, { headers: { cookie: recorded.cookie } });
+  t.match(await shown.text(), /<meta name="refit-actions"/);
+  t.equal(await recorded.stop(), 0);
+  t.notMatch(readFileSync(path, "utf8"), /<meta name="refit-actions"/);
 });
 
 t.test("it ends when it is asked to", async (t) => {
