@@ -59,6 +59,8 @@ export interface Call {
   cluster(): Promise<ClusterAccess>;
   /** As cluster(), by the global flags that a raw command parsed itself. */
   clusterFor(flags: Flags): Promise<ClusterAccess>;
+  /** Runs another command line, without `refit`, as this one was run; resolves to its exit code. */
+  runLine(argv: readonly string[], io: Io, host: Host): Promise<number>;
 }
 
 export interface ClusterAccess {

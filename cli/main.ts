@@ -109,6 +109,7 @@ function callOf(commandLine: string, parsed: Parsed, io: Io, host: Host): OpenCa
       access ??= connect(flags, io, host);
       return access;
     },
+    runLine: main,
     async disconnect() {
       if (access === undefined) return;
       const opened = await access.catch(() => undefined);

@@ -1,7 +1,6 @@
 /** Does what a page asks for: it runs the command that the page showed, in this process, over the page's connection. */
-import type { ClusterAccess, Host } from "../command.ts";
+import type { Call, ClusterAccess } from "../command.ts";
 import type { Io } from "../io.ts";
-import { main } from "../main.ts";
 import type { ResourceType } from "../resource_types.ts";
 import { actionsFor } from "./action_table.ts";
 import { keptClient } from "./kept_client.ts";
@@ -15,8 +14,7 @@ export interface ActionRefusal {
 
 export interface ActingOptions {
   readonly access: ClusterAccess;
-  readonly host: Host;
-  readonly signal: AbortSignal;
+  readonly call: Pick<Call, "host" | "runLine"> & { readonly io: Pick<Io, "signal"> };
   /** Type of a workload that is listed; undefined when there is none of that key. */
   typeOf(workload: string): ResourceType | undefined;
   /** Whether a pod, `namespace/name`, is one that the page shows for the workload. */
@@ -59,14 +57,14 @@ export class Acting {
 
   /** The connection is that of the page: another context may have become the current one since. */
   async #run(request: ActionRequest): Promise<ActionAnswer> {
-    const { access, host, signal } = this.#options;
+    const { access, call } = this.#options;
     const said: string[] = [];
     const sink = { write: (text: string) => said.push(text) };
     const screen = { isTTY: false, columns: 80, rows: 24 };
-    const io: Io = { stdout: sink, stderr: sink, env: {}, ...screen, signal };
+    const io: Io = { stdout: sink, stderr: sink, env: {}, ...screen, signal: call.io.signal };
     const client = keptClient(access.client);
     const connect = async () => ({ client, namespace: access.namespace });
-    const code = await main(wordsOf(request), io, { ...host, connect });
+    const code = await call.runLine(wordsOf(request), io, { ...call.host, connect });
     return { code, text: said.join("") };
   }
 }

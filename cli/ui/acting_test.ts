@@ -6,6 +6,7 @@ import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { hostileTexts } from "../../testkit/cli/page_items_builder.ts";
 import { cloneSet } from "../../testkit/cli/workload_builder.ts";
 import { processHost } from "../host.ts";
+import { main } from "../main.ts";
 import { ResourceTypes } from "../resource_types.ts";
 import { Acting } from "./acting.ts";
 import { actionsFor, actionTable } from "./action_table.ts";
@@ -102,6 +103,7 @@ t.test("the words name the type in full, and only what was asked for", (t) => {
 });
 
 const workload = "clonesets.apps.kruise.io/default/web";
+const call = { host: processHost(), runLine: main, io: { signal: new AbortController().signal } };
 
 /** An Acting over a cluster with one CloneSet, and what it asked the server for. */
 async function acting() {
@@ -111,8 +113,7 @@ async function acting() {
   const type = await types.findKind("apps.kruise.io", "CloneSet");
   const made = new Acting({
     access: { client: cluster.client, namespace: "default", types },
-    host: processHost(),
-    signal: new AbortController().signal,
+    call,
     typeOf: (key) => (key === workload ? type : undefined),
     hasPod: async (_, pod) => pod === "default/web-1",
   });
@@ -190,8 +191,7 @@ t.test("what does not fit the kind is refused", async (t) => {
   const type = await types.findKind("batch", "Job");
   const made = new Acting({
     access: { client: cluster.client, namespace: "default", types },
-    host: processHost(),
-    signal: new AbortController().signal,
+    call,
     typeOf: () => type,
     hasPod: async () => true,
   });

@@ -65,8 +65,7 @@ async function showCluster(call: Call, port: number): Promise<void> {
 function actingOver(call: Call, access: ClusterAccess, fleet: Fleet, opened: OpenWorkloads): Acting {
   return new Acting({
     access,
-    host: call.host,
-    signal: call.io.signal,
+    call,
     typeOf: (workload) => fleet.target(workload)?.type,
     hasPod: async (workload, pod) => {
       const shown = await opened.open(workload);
