@@ -6,7 +6,7 @@ import {
   type OwnerReference,
   refOf,
 } from "../../kube/core/index.ts";
-import { type Cache, confinedTo, type Writer } from "../../kube/index.ts";
+import { type Cache, type ControllerOf, confinedTo, type Writer } from "../../kube/index.ts";
 import { GROUP } from "./resources.ts";
 
 export type Owners = readonly OwnerReference[] | undefined;
@@ -71,8 +71,19 @@ export function ownersOf({ metadata }: KubeObject): Owners {
   return metadata.ownerReferences;
 }
 
-/** The controlling owner if it is of this kind; by group and kind, whatever the version. */
-export function controllerOfKind(owners: Owners, kind: string): OwnerReference | undefined {
-  const owner = owners?.find((each) => each.controller);
-  return owner?.kind === kind && owner.apiVersion.split("/")[0] === GROUP ? owner : undefined;
+/** The controlling owner if it is of this kind; by group and kind, whatever the version. Of a pod only its controller is held. */
+export function controllerOfKind(
+  owners: Owners | ControllerOf,
+  kind: string,
+): OwnerReference | ControllerOf | undefined {
+  const owner = isController(owners) ? owners : owners?.find((each) => each.controller);
+  return owner?.kind === kind && groupOf(owner) === GROUP ? owner : undefined;
+}
+
+function isController(owners: Owners | ControllerOf): owners is ControllerOf {
+  return owners !== undefined && "uid" in owners;
+}
+
+function groupOf(owner: OwnerReference | ControllerOf): string | undefined {
+  return "group" in owner ? owner.group : owner.apiVersion.split("/")[0];
 }

@@ -1,6 +1,6 @@
 /** Objects that the objects of one kind control: found by their owner, which every change of them enqueues. */
 import { keyOf, type OwnerReference, refOf } from "../../kube/core/index.ts";
-import type { Cache, Resource } from "../../kube/index.ts";
+import type { Cache, ControllerOf, Resource } from "../../kube/index.ts";
 import {
   controllerOfKind,
   type Dependants,
@@ -20,14 +20,15 @@ export class Children<C> {
   readonly #resource: Resource<C>;
   readonly #cache: Cache<C>;
   readonly #owned: Dependants<C>;
-  readonly #ownerOf: (child: C) => OwnerReference | undefined;
+  readonly #ownerOf: (child: C) => OwnerReference | ControllerOf | undefined;
 
   constructor(
     deps: ChildrenDeps,
     /** Of the owners. */
     kind: string,
     resource: Resource<C>,
-    owners: (child: C) => Owners,
+    /** Of pods, `({ controller }) => controller`. */
+    owners: (child: C) => Owners | ControllerOf,
     /** For resources of which most objects are somebody else's: what all children are labelled with. */
     scope?: WatchScope,
   ) {

@@ -1,7 +1,8 @@
 import t from "tap";
 import type { ImagePullJob } from "../../crds/index.ts";
-import { type Client, KubeError } from "../../kube/index.ts";
+import { type Client, KubeError, nullMetrics, podResource } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import type { WriteEffect } from "../plan/effects.ts";
@@ -10,6 +11,7 @@ import { imageListPullJobResource, imagePullJobResource } from "../plan/resource
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { Children } from "./children.ts";
 import { Executor } from "./executor/executor.ts";
+import { SharedInformers } from "./informers.ts";
 
 const owner = { key: "d/images", uid: "list", about: undefined, flow: "list" };
 const target = { resource: "jobs", namespace: "d", name: "one" };
@@ -70,6 +72,33 @@ t.test("what somebody else has under the name is no child", async (t) => {
   }
   const { write } = scene(new KubeError("Forbidden", "quota", { status: 403 }));
   await t.rejects(write(creation), { code: "Forbidden" });
+});
+
+t.test("pods are found by the controller that they name, among pods of any other", async (t) => {
+  const { client } = fakeServer();
+  const deps = kindDeps(imageListPullJobResource, client, testClock());
+  const informers = new SharedInformers({ ...deps, client, metrics: nullMetrics, namespace: "" });
+  const { queue } = deps;
+  const children = new Children(
+    { informers, queue },
+    "ImageListPullJob",
+    podResource,
+    ({ controller }) => controller,
+  );
+  const controller = { group: "apps.kruise.io", kind: "ImageListPullJob", name: "images", uid: "list" };
+  const others = [
+    undefined,
+    { ...controller, uid: "former" },
+    { ...controller, group: "example.com" },
+    { ...controller, group: "apps", kind: "ReplicaSet" },
+  ];
+  const pods = [controller, ...others].map((each, index) =>
+    barePod(`pod-${index}`, { namespace: "d", controller: each }),
+  );
+  for (const each of pods) informers.cacheOf(podResource).upsert(each);
+  t.same(Array.from(children.of(ownerKey("d", "list"))), pods.slice(0, 1));
+  t.equal(await queue.next(), "d/images");
+  queue.stop();
 });
 
 t.test("one that is gone, or has another in its place, counts as deleted", async (t) => {
