@@ -30,7 +30,11 @@ function keepingMetadata(key: string, value: unknown): unknown {
 }
 
 t.test("the registry and the reference name the same kinds", async (t) => {
-  t.strictSame(kinds.map((kind) => kind.plural).sort(), references.sort());
+  t.strictSame(
+    kinds.map((kind) => kind.plural).sort(),
+    references.sort(),
+    "crds/testdata/ has PLURAL.json of each kind, and no other",
+  );
 });
 
 for (const kind of kinds) {

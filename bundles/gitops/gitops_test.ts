@@ -59,8 +59,12 @@ t.test("each kind of the API has a health check and stored objects for it", asyn
   t.strictSame(
     all.map(({ name }) => name),
     names,
+    "bundles/gitops/resource.customizations/GROUP_KIND/health.lua is there for each kind",
   );
-  for (const name of names) t.ok(existsSync(join(folder, `testdata/health/${name}.yaml`)), name);
+  for (const name of names) {
+    const file = `testdata/health/${name}.yaml`;
+    t.ok(existsSync(join(folder, file)), `bundles/gitops/${file} is there`);
+  }
   for (const name of Object.keys(ignoredDifferences)) t.ok(kindNamed.has(name), name);
 });
 

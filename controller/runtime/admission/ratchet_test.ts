@@ -86,7 +86,8 @@ for (const kind of kinds.filter(({ resource }) => !withoutSpecs.has(resource.kin
         const created = await answerTo(handler, stored);
         if (created.allowed || isMistyped(name, created)) return;
         refused.set(name, (refused.get(name) ?? 0) + 1);
-        t.equal(wordsOf(await answerTo(handler, labelled(stored), stored)), "", JSON.stringify(one));
+        const complaint = wordsOf(await answerTo(handler, labelled(stored), stored));
+        t.equal(complaint, "", `only what is new is refused, by \`ratcheted\`: ${JSON.stringify(one)}`);
         // Beside it another mistake is one all the same, where both can be told apart.
         const both = withMistake(withMistake(sample, other), one);
         const isTold = (answer: AdmissionResponse) =>
