@@ -21,7 +21,7 @@ import { dryRunPlanner } from "./dry_run.ts";
 import { type Explanation, explain, explainedType } from "./explain.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
 import { planAnswer } from "./plan_answer.ts";
-import { plannerOf } from "./planners.ts";
+import { plannerOf, planners } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
   const format = answerFormat(call);
@@ -126,9 +126,13 @@ async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
     const item = await itemOf(access, manifest, file);
     if (item !== undefined) items.push(item);
   }
-  if (items.length === 0) throw new CliError(`${file}: no workload in it whose plans can be made`);
+  if (items.length === 0) throw new CliError(`${file}: ${noPlans}`);
   return items;
 }
+
+/** The dry run of all other kinds reads the object from the server. */
+const knownPlans = planners.map(({ kind }) => kind).join(", ");
+const noPlans = `no object in it that is planned before it is stored: plan -f knows ${knownPlans}; apply others and name them`;
 
 /** Undefined for an object of a manifest that has no plan, such as a Service beside its workload. */
 async function itemOf(

@@ -330,6 +330,18 @@ t.test("plan and why refuse what they cannot plan", async (t) => {
     code: 1,
     stderr: /^error: broken.yaml, document 1:/,
   });
+  const job = {
+    readFile: async () =>
+      JSON.stringify({
+        apiVersion: "apps.kruise.io/v1alpha1",
+        kind: "EphemeralJob",
+        metadata: { name: "look" },
+      }),
+  };
+  t.match(await run("plan -f look.yaml", { client, host: job }), {
+    code: 1,
+    stderr: /^error: look.yaml: no object in it .*: plan -f knows CloneSet, .*; apply others and name them$/m,
+  });
   t.match(await run("plan clone/x -f x.yaml", { client, host }), { code: 1, stderr: /not both/ });
   const slips = {
     apiVersion: "apps.kruise.io/v1beta1",
