@@ -5,7 +5,6 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import {
   browserMissing,
-  go,
   gridSays,
   openPage,
   type Served,
@@ -30,7 +29,7 @@ const gone = "a server that went away";
 /** Prepares what is seen, and waits until it is. */
 const states: Readonly<Record<string, (served: Served) => Promise<unknown>>> = {
   "an empty list": async (served) => {
-    await go(served);
+    await served.go();
     await served.page.waitForSelector(".empty");
   },
   "a list": async (served) => {
@@ -39,13 +38,13 @@ const states: Readonly<Record<string, (served: Served) => Promise<unknown>>> = {
     fleet.put("b", workload({ name: "b-paused", isPaused: true, state: "waiting", reason: "Paused" }));
     fleet.put("c", workload({ name: "c-stuck", state: "stuck", reason: "CrashLoopBackOff" }));
     fleet.put("d", workload({ name: "d-unknown", state: "unknown", reasonText: "you may not list pods" }));
-    await go(served);
+    await served.go();
     await page.waitForSelector("text=c-stuck");
   },
   "a list in which nothing matches": async (served) => {
     const { fleet, page } = served;
     fleet.put("a", workload());
-    await go(served);
+    await served.go();
     await page.locator("#search").fill("nothing");
     await page.waitForSelector("text=Nothing matches");
   },
@@ -93,7 +92,7 @@ const states: Readonly<Record<string, (served: Served) => Promise<unknown>>> = {
         `pods/default/web-${number}`,
         pod(number, number === 1 ? { state: "failing", reason: "CrashLoopBackOff" } : {}),
       );
-    await go(served, `#/${key}`);
+    await served.go(`#/${key}`);
     await gridSays(page, "8 pods");
     await page.getByText("The pods as a table").click();
     await page.waitForSelector(".pod-table td");
@@ -101,7 +100,7 @@ const states: Readonly<Record<string, (served: Served) => Promise<unknown>>> = {
   [gone]: async (served) => {
     const { fleet, page, server } = served;
     fleet.put("a", workload());
-    await go(served);
+    await served.go();
     await page.waitForSelector("text=Live");
     await server.stop();
     await page.waitForSelector("text=Not connected");
@@ -126,7 +125,7 @@ for (const [state, show] of Object.entries(states))
 
 t.test("a page that somebody could not use is found", { skip: browserMissing }, async (t) => {
   const served = await openPage(t, browser);
-  await go(served);
+  await served.go();
   await served.page.waitForSelector(".empty");
   await served.page.evaluate(`document.querySelector("main").append(document.createElement("button"))`);
   t.match(await violations(served.page), [/^button-name: /]);

@@ -1,8 +1,8 @@
 /** The buttons and the dialog in a real browser: what is asked of the server, and what is shown of its answer. */
-import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { systemClock } from "../../kube/index.ts";
+import { browserMissing, TestBrowser } from "../../testkit/cli/page_fixture.ts";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { assetsForActing } from "./acting_assets.ts";
 import { pageAssets } from "./assets.ts";
@@ -11,13 +11,12 @@ import { startPageServer } from "./server.ts";
 import type { ActionAnswer } from "./shared/actions.ts";
 import { clusterKey, type WorkloadItem } from "./shared/items.ts";
 
-const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-const skip = program === undefined && "no Chromium is installed";
+const skip = browserMissing;
 const token = "token-of-the-test";
 const key = "clonesets.apps.kruise.io/default/web";
 
-let browser: Browser | undefined;
-t.teardown(() => browser?.close());
+const browser = new TestBrowser();
+t.teardown(() => browser.close());
 
 interface Opened {
   readonly page: Page;
@@ -29,7 +28,6 @@ interface Opened {
 
 /** `answer`: to every action; without it the server only reads. */
 async function open(t: Test, item: WorkloadItem, answer?: () => Promise<ActionAnswer>): Promise<Opened> {
-  browser ??= await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
   const feed = new Feed(systemClock);
   feed.put(clusterKey, { is: "cluster", isComplete: true, problems: [] });
   feed.put(key, item);

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import {
   browserMissing,
-  go,
   gridSays,
   openPage,
   servePage,
@@ -27,7 +26,7 @@ t.test("the list is sorted by need, filters, and follows changes", { skip }, asy
     "c",
     workload({ name: "c-stuck", state: "stuck", reason: "CrashLoopBackOff", namespace: "shop" }),
   );
-  await go(served);
+  await served.go();
   const names = () => page.locator(".list .who a").allTextContents();
   /** The page draws with the next frame. */
   const lists = async (...expected: readonly string[]): Promise<void> => {
@@ -84,7 +83,7 @@ t.test("hostile texts stay texts", { skip }, async (t) => {
     unread: hostile,
   });
   const isWide = "document.documentElement.scrollWidth > innerWidth";
-  await go(served);
+  await served.go();
   await page.waitForSelector(".list");
   t.equal(await page.evaluate(isWide), false, "a long name does not make the list wider than a phone");
   await page.evaluate(`location.hash = "#/${key}"`);
@@ -101,8 +100,9 @@ t.test("the slider shows the pods as they were, and comes back to now", { skip }
   const { fleet, one, page, complaints } = served;
   fleet.put(key, workload());
   one.put(key, workload());
-  for (let number = 0; number < 4; number++) one.put(`pod/${number}`, pod(number));
-  await go(served, `#/${key}`);
+  for (let number = 0; number < 4; number++)
+    one.put(`pod/${number}`, pod(number, { node: `node-${number % 500}` }));
+  await served.go(`#/${key}`);
   await page.waitForSelector(".grid");
   await sleep(1_200);
   for (let number = 0; number < 4; number++) one.put(`pod/${number}`, pod(number, { revision: "new" }));
@@ -122,7 +122,7 @@ t.test("a server that went away and came back is followed again", { skip }, asyn
   const served = await open(t);
   const { fleet, one, page, server } = served;
   fleet.put("a", workload({ name: "before" }));
-  await go(served);
+  await served.go();
   await page.waitForSelector("text=before");
   await server.stop();
   await page.waitForSelector("text=Not connected");
@@ -141,12 +141,19 @@ t.test("10,000 pods on 500 nodes stay fluid while 500 change a second", { skip }
   fleet.put(key, big);
   one.put(key, big);
   for (let number = 0; number < 10_000; number++) one.put(`pod/${number}`, pod(number));
-  await go(served, `#/${key}`);
+  await served.go(`#/${key}`);
   await gridSays(page, "10000 pods");
   let next = 0;
   const changing = setInterval(() => {
     for (let each = 0; each < 50; each++, next++)
-      one.put(`pod/${next}`, pod(next, { revision: "new", state: next % 3 === 0 ? "updating" : "ready" }));
+      one.put(
+        `pod/${next}`,
+        pod(next, {
+          node: `node-${next % 500}`,
+          revision: "new",
+          state: next % 3 === 0 ? "updating" : "ready",
+        }),
+      );
   }, 100);
   const frames = await page.evaluate(`new Promise((resolve) => {
     const times = [];

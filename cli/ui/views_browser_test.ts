@@ -1,14 +1,22 @@
 /** What the page shows of workloads of several kinds, in a real browser, on states that are made up. */
 import t from "tap";
-import { isTooWide, noBrowser, openPage, untilShown } from "../../testkit/cli/page_in_browser.ts";
+import {
+  browserMissing,
+  isTooWide,
+  openPage,
+  TestBrowser,
+  untilShown,
+} from "../../testkit/cli/page_fixture.ts";
 import { hostileTexts, pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { rolloutKey, unreadKey } from "./shared/detail_items.ts";
 
-const skip = noBrowser;
+const browser = new TestBrowser();
+t.teardown(() => browser.close());
+const skip = browserMissing;
 const key = "statefulsets.apps.kruise.io/default/web";
 
 t.test("the list filters by labels, and says what of them it cannot read", { skip }, async (t) => {
-  const { fleet, page, go, complaints } = await openPage(t);
+  const { fleet, page, go, complaints } = await openPage(t, browser);
   fleet.put("a", workload({ name: "front", labels: { app: "web", tier: "front" } }));
   fleet.put("b", workload({ name: "store", labels: { app: "web", tier: "db" } }));
   await go();
@@ -33,7 +41,7 @@ t.test("the list filters by labels, and says what of them it cannot read", { ski
 });
 
 t.test("pods are grouped as chosen, and the choice stays for the next workload", { skip }, async (t) => {
-  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  const { one, page, go, complaints } = await openPage(t, browser, { width: 390 });
   one.put(key, workload({ kind: "StatefulSet" }));
   for (let number = 0; number < 4; number++)
     one.put(`pod/${number}`, pod(number, { zone: `zone-${number % 2}`, subset: "s" }));
@@ -71,7 +79,7 @@ t.test("pods are grouped as chosen, and the choice stays for the next workload",
 });
 
 t.test("the ruler shows where the partition stands, and pods that wait at hooks", { skip }, async (t) => {
-  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  const { one, page, go, complaints } = await openPage(t, browser, { width: 390 });
   one.put(key, workload({ kind: "StatefulSet" }));
   one.put("pod/0", pod(0, { lifecycle: "PreparingDelete" }));
   const hook = { name: "preDelete" as const, handlers: [`<img src=x>${"x".repeat(300)}`] };
@@ -107,7 +115,7 @@ t.test("the ruler shows where the partition stands, and pods that wait at hooks"
 });
 
 t.test("revisions, their changes and events are texts, newest first", { skip }, async (t) => {
-  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  const { one, page, go, complaints } = await openPage(t, browser, { width: 390 });
   one.put(key, workload({ kind: "StatefulSet" }));
   one.put("pod/0", pod(0, { revision: "new" }));
   await go(`#/${key}`);
@@ -154,7 +162,7 @@ t.test("revisions, their changes and events are texts, newest first", { skip }, 
 });
 
 t.test("what agents of nodes do is told with its state and since when", { skip }, async (t) => {
-  const { one, page, go, complaints } = await openPage(t, { width: 390 });
+  const { one, page, go, complaints } = await openPage(t, browser, { width: 390 });
   one.put(key, workload({ kind: "StatefulSet" }));
   const since = Date.now() - 600_000;
   const hostile = `${hostileTexts.join(" ")}${"x".repeat(300)}`;
@@ -194,7 +202,7 @@ t.test("what agents of nodes do is told with its state and since when", { skip }
 });
 
 t.test("subsets and owners are told with wanted and present counts", { skip }, async (t) => {
-  const { one, page, go, complaints } = await openPage(t, { width: 390, colorScheme: "dark" });
+  const { one, page, go, complaints } = await openPage(t, browser, { width: 390, colorScheme: "dark" });
   const hostile = `${hostileTexts.join(" ")}${"x".repeat(300)}`;
   one.put(key, workload({ kind: "StatefulSet" }));
   one.put("pod/0", pod(0, { subset: "a" }));

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
-import { followStream, servePage } from "../../testkit/cli/page_client.ts";
+import { follow, startPage } from "../../testkit/cli/live_page.ts";
 import { rolloutKey } from "./shared/detail_items.ts";
 import type { Item, PodItem } from "./shared/items.ts";
 
@@ -13,7 +13,7 @@ const { sandbox, api, stopController } = await startControlledSandbox(t, {
 });
 const kubeconfig = join(t.testdir(), "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
-const page = await servePage(kubeconfig);
+const page = await startPage(`--kubeconfig ${kubeconfig}`);
 
 const kruise = "/apis/apps.kruise.io/v1beta1/namespaces/default";
 const streamOf = (key: string): string => `/events?workload=${encodeURIComponent(key)}`;
@@ -47,11 +47,11 @@ t.test("pods have the zones of their nodes and the subsets of their UnitedDeploy
       topology: { subsets: [{ name: "a", replicas: 1 }, { name: "b" }] },
     },
   });
-  const fleet = followStream(t, page, "/events");
+  const fleet = follow(t, page, "/events");
   const key = "uniteddeployments.apps.kruise.io/default/united";
   await fleet.until(() => fleet.state.has(key));
   t.match(fleet.state.get(key), { labels: { team: "shop" } });
-  const workload = followStream(t, page, streamOf(key));
+  const workload = follow(t, page, streamOf(key));
   await workload.until(() => podsIn(workload.state).filter(({ state }) => state === "ready").length === 4);
   const subsets = podsIn(workload.state).map(({ subset }) => subset);
   t.strictSame(subsets.sort(), ["a", "b", "b", "b"]);
@@ -80,10 +80,10 @@ t.test("a partition is told as it was given, and as it is lowered", async (t) =>
     metadata: { name: "held" },
     spec,
   });
-  const fleet = followStream(t, page, "/events");
+  const fleet = follow(t, page, "/events");
   const key = "clonesets.apps.kruise.io/default/held";
   await fleet.until(() => fleet.state.has(key));
-  const workload = followStream(t, page, streamOf(key));
+  const workload = follow(t, page, streamOf(key));
   const scale = () => {
     const item = workload.state.get(rolloutKey);
     return item?.is === "rollout" ? item.scales[0] : undefined;
@@ -96,7 +96,7 @@ t.test("a partition is told as it was given, and as it is lowered", async (t) =>
 });
 
 t.test("revisions are told with what changed, and events of the workload and its pods", async (t) => {
-  const stream = followStream(t, page, streamOf("clonesets.apps.kruise.io/default/held"));
+  const stream = follow(t, page, streamOf("clonesets.apps.kruise.io/default/held"));
   const all = () => [...stream.state.values()];
   const revisions = () => all().filter((item) => item.is === "revision");
   await stream.until(() => revisions().length === 2);
@@ -110,7 +110,7 @@ t.test("revisions are told with what changed, and events of the workload and its
 });
 
 t.test("a recreate request and an image pull are told until they are done", async (t) => {
-  const stream = followStream(t, page, streamOf("clonesets.apps.kruise.io/default/held"));
+  const stream = follow(t, page, streamOf("clonesets.apps.kruise.io/default/held"));
   await stream.until(() => podsIn(stream.state).filter(({ state }) => state === "ready").length === 4);
   const [{ name, node } = { name: "", node: "" }] = podsIn(stream.state);
   await api.post(`${kruise}/containerrecreaterequests`, {
@@ -155,11 +155,11 @@ t.test("sidecars of a SidecarSet are counted by owner, and again when the set ch
       ...containers("side:1"),
     },
   });
-  const fleet = followStream(t, page, "/events");
+  const fleet = follow(t, page, "/events");
   const key = "sidecarsets.apps.kruise.io/proxy";
   await fleet.until(() => fleet.state.has(key));
   await api.patch(`${kruise}/clonesets/held`, { spec: { replicas: 5 } });
-  const stream = followStream(t, page, streamOf(key));
+  const stream = follow(t, page, streamOf(key));
   const owner = () => stream.state.get("owner/default/CloneSet/held");
   await stream.until(() => {
     const item = owner();

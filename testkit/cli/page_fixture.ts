@@ -13,15 +13,17 @@ const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/goo
 /** Why tests with a browser are skipped, or false. */
 export const browserMissing = program === undefined && "no Chromium is installed";
 /** Of each page's address. */
-export const token = "token-of-the-test";
+const token = "token-of-the-test";
 
 export interface Served {
   readonly fleet: Feed;
   readonly one: Feed;
   readonly server: PageServer;
   readonly page: Page;
-  /** What the browser complained about. */
+  /** What the browser complained about, the policy included. */
   readonly complaints: readonly string[];
+  /** `hash`: `#/` and the key of a workload, or nothing for the list. */
+  go(hash?: string): Promise<void>;
 }
 
 /** One browser a test file. */
@@ -65,19 +67,28 @@ export async function openPage(
     one.stop();
     await server.stop();
   });
-  return { fleet, one, server, page, complaints };
+  const go = async (hash = ""): Promise<void> => {
+    await page.goto(`http://127.0.0.1:${server.port}/?token=${token}${hash}`);
+  };
+  return { fleet, one, server, page, complaints, go };
 }
 
-/** Opens the page, or a workload of it. */
-export const go = ({ page, server }: Served, hash = "") =>
-  page.goto(`http://127.0.0.1:${server.port}/?token=${token}${hash}`);
-
-/** The policy forbids what a browser's driver would wait with inside the page. */
-export async function gridSays(page: Page, words: string): Promise<void> {
+/** The policy forbids what a browser's driver would wait with inside the page. Rejects after 10 seconds. */
+export async function untilShown(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    const said = await page.locator(".grid").getAttribute("aria-label");
-    if (said?.includes(words) === true) return;
+    if (await holds()) return;
     await sleep(50);
   }
-  throw new Error(`the grid never said "${words}"`);
+  throw new Error(`the page never showed ${what}`);
 }
+
+export function gridSays(page: Page, words: string): Promise<void> {
+  return untilShown(`a grid that says "${words}"`, async () => {
+    const said = await page.locator(".grid").getAttribute("aria-label");
+    return said?.includes(words) === true;
+  });
+}
+
+/** Whether something makes the page wider than its window. */
+export const isTooWide = (page: Page): Promise<unknown> =>
+  page.evaluate("document.documentElement.scrollWidth > innerWidth");
