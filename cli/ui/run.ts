@@ -37,21 +37,16 @@ async function showCluster(call: Call, port: number): Promise<void> {
     ...(namespace === undefined ? {} : { namespace }),
   };
   await using started = new AsyncDisposableStack();
-  const fleet = new Fleet(options);
-  started.defer(() => fleet.stop());
-  const opened = new OpenWorkloads(options, fleet);
-  started.defer(() => opened.stop());
-  await fleet.start();
+  const { fleet, opened } = await watch(options, started);
   const path = call.flags.text("record");
   const open = (key: string) => opened.open(key);
   const recording =
     path === undefined ? undefined : await startRecording(call, path, assets, { fleet: fleet.feed, open });
   started.defer(async () => recording?.stop());
-  const openFeed: PageServerOptions["open"] = async (key) => {
-    if (key === undefined) return { feed: fleet.feed, close: () => undefined };
+  const openFeed = opener(fleet, (key) => {
     recording?.opened(key);
     return open(key);
-  };
+  });
   const said = path === undefined ? "" : ` It is recorded to ${path}.`;
   const page = { assets, open: openFeed };
   if (call.flags.on("allow-changes")) {
@@ -75,23 +70,59 @@ function actingOver(call: Call, access: ClusterAccess, fleet: Fleet, opened: Ope
   });
 }
 
+/** Serves a page that only reads, on a free port, until `started` is disposed. Resolves to its address. */
+export async function startReadOnlyPage(
+  options: FleetOptions,
+  started: AsyncDisposableStack,
+): Promise<string> {
+  const assets = await pageAssets();
+  const { fleet, opened } = await watch(options, started);
+  return listen(0, { assets, open: opener(fleet, (key) => opened.open(key)) }, started);
+}
+
+interface Watched {
+  readonly fleet: Fleet;
+  readonly opened: OpenWorkloads;
+}
+
+async function watch(options: FleetOptions, started: AsyncDisposableStack): Promise<Watched> {
+  const fleet = new Fleet(options);
+  started.defer(() => fleet.stop());
+  const opened = new OpenWorkloads(options, fleet);
+  started.defer(() => opened.stop());
+  await fleet.start();
+  return { fleet, opened };
+}
+
+type Open = (key: string) => ReturnType<OpenWorkloads["open"]>;
+
+/** The list for a page that names no workload. */
+const opener =
+  (fleet: Fleet, open: Open): PageServerOptions["open"] =>
+  async (key) =>
+    key === undefined ? { feed: fleet.feed, close: () => undefined } : open(key);
+
+type Page = Pick<PageServerOptions, "assets" | "open" | "act">;
+
 /** Resolves when it was stopped. Throws CliError when the port cannot be had. */
-async function serve(
-  call: Call,
-  port: number,
-  page: Pick<PageServerOptions, "assets" | "open" | "act">,
-  said: string,
-): Promise<void> {
+async function serve(call: Call, port: number, page: Page, said: string): Promise<void> {
+  await using started = new AsyncDisposableStack();
+  const address = await listen(port, page, started);
+  call.print(`The page is at ${call.paint("cyan", address)}`);
+  call.print(`${said} Ctrl-C ends it.`);
+  await untilAborted(call.io.signal);
+}
+
+/** Resolves to the address. Throws CliError when the port cannot be had. */
+async function listen(port: number, page: Page, started: AsyncDisposableStack): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const server = await startPageServer({ ...page, token, port }).catch((cause: unknown) => {
     throw new CliError(`cannot listen on port ${port}: ${cause instanceof Error ? cause.message : cause}`, {
       cause,
     });
   });
-  call.print(`The page is at ${call.paint("cyan", `http://127.0.0.1:${server.port}/?token=${token}`)}`);
-  call.print(`${said} Ctrl-C ends it.`);
-  await untilAborted(call.io.signal);
-  await server.stop();
+  started.defer(() => server.stop());
+  return `http://127.0.0.1:${server.port}/?token=${token}`;
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -39,6 +39,7 @@ import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
 import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
 import { uninstallCheck } from "../install/run.ts";
 import { ResourceTypes } from "../resource_types.ts";
+import { startReadOnlyPage } from "../ui/run.ts";
 import { demoName, printKept, runDemo } from "./demo.ts";
 import { claimKubeconfig, type KubeconfigFile, processRuns } from "./kubeconfig_file.ts";
 import { parentGone } from "./parent_gone.ts";
@@ -160,10 +161,12 @@ async function runAll(
   });
   started.defer(() => controller.stop());
   await Promise.race([controller.working, controller.failed]);
+  const page = options.once ? "" : await startReadOnlyPage({ access, host: call.host }, started);
+  if (page !== "") call.print(`Watch it in a browser: ${call.paint("cyan", page)}`);
   const result = await Promise.race([runDemo(call, client, options.pods), controller.failed]);
   printKept(call, result);
   if (options.once) return;
-  printHints(call, kubeconfig.path, logFile);
+  printHints(call, kubeconfig.path, page, logFile);
   await Promise.race([ended(call, options), controller.failed]);
 }
 
@@ -267,7 +270,7 @@ function controllerSettings(
   );
 }
 
-function printHints(call: Call, kubeconfig: string, logFile: string): void {
+function printHints(call: Call, kubeconfig: string, page: string, logFile: string): void {
   const hint = (text: string): void => call.print(`  ${call.paint("cyan", text)}`);
   call.print();
   call.print("It is yours; in another terminal:");
@@ -277,5 +280,6 @@ function printHints(call: Call, kubeconfig: string, logFile: string): void {
   hint(`npm run refit -- set image clone/${demoName} web=nginx:no-such-tag`);
   hint(`npm run refit -- why clone/${demoName}`);
   hint(`npm run refit -- rollout undo clone/${demoName}`);
+  call.print(`The page is at ${page}`);
   call.print(`The controller's log is ${logFile}. Ctrl-C stops everything.`);
 }
