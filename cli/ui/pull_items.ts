@@ -6,8 +6,8 @@ import type { Reader } from "../why/causes/reader.ts";
 import { shownName, shownText } from "../why/causes/shown_text.ts";
 import { nodeImageIn } from "../why/pull_jobs.ts";
 import { type PullTask, pullTasksOf } from "../why/status/pull_tasks.ts";
+import type { DetailRequest } from "./detail_request.ts";
 import type { PullItem, PullNode } from "./shared/detail_items.ts";
-import type { DetailRequest } from "./workload_details.ts";
 
 const mostJobs = 10;
 const mostNodes = 20;

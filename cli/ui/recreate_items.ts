@@ -3,8 +3,8 @@ import { RECREATE_NODE_LABEL, RECREATE_POD_UID_LABEL } from "../../crds/index.ts
 import { type AnyObject, listAt, textAt } from "../fields.ts";
 import { timeAt } from "../why/causes/pod_facts.ts";
 import { shownName, shownText } from "../why/causes/shown_text.ts";
+import type { DetailRequest } from "./detail_request.ts";
 import type { RecreateItem } from "./shared/detail_items.ts";
-import type { DetailRequest } from "./workload_details.ts";
 
 const mostRequests = 20;
 const mostContainers = 12;

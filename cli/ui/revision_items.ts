@@ -4,9 +4,9 @@ import { type Revision, revisionsOf } from "../rollout/revisions.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import { timeAt } from "../why/causes/pod_facts.ts";
 import { shownText } from "../why/causes/shown_text.ts";
+import type { DetailRequest } from "./detail_request.ts";
 import { fieldChanges } from "./field_changes.ts";
 import type { RevisionItem } from "./shared/detail_items.ts";
-import type { DetailRequest } from "./workload_details.ts";
 import { revisionEnd } from "./workload_item.ts";
 
 /** The newest of them; their differences, too, are bounded. */

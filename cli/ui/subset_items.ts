@@ -10,8 +10,8 @@ import {
   textAt,
 } from "../fields.ts";
 import { shownName, shownText } from "../why/causes/shown_text.ts";
+import type { DetailRequest } from "./detail_request.ts";
 import type { SubsetItem } from "./shared/detail_items.ts";
-import type { DetailRequest } from "./workload_details.ts";
 
 const mostSubsets = 40;
 

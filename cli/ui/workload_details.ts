@@ -1,11 +1,9 @@
 /** What the page shows of one workload beside its pods and the answer: in parts, each of which may fail by itself. */
 import { sidecarSetHashAnnotation } from "../../crds/index.ts";
-import type { ClusterAccess, Host } from "../command.ts";
 import { describeError } from "../errors.ts";
-import type { AnyObject } from "../fields.ts";
-import { readTarget, type Target } from "../target.ts";
+import { readTarget } from "../target.ts";
 import { Reader } from "../why/causes/reader.ts";
-import type { Feed } from "./feed.ts";
+import type { DetailRequest, DetailsOptions } from "./detail_request.ts";
 import { ItemGroup } from "./item_group.ts";
 import { pullItems } from "./pull_items.ts";
 import { recreateItems } from "./recreate_items.ts";
@@ -13,28 +11,8 @@ import { revisionItems } from "./revision_items.ts";
 import { rolloutItem } from "./rollout_item.ts";
 import { rolloutKey, unreadKey } from "./shared/detail_items.ts";
 import type { Item } from "./shared/items.ts";
-import { type InjectedPod, ownerItems } from "./sidecar_owners.ts";
+import { ownerItems } from "./sidecar_owners.ts";
 import { subsetItems } from "./subset_items.ts";
-
-export interface DetailsOptions {
-  readonly access: ClusterAccess;
-  readonly host: Pick<Host, "clock">;
-  readonly target: Target;
-  readonly feed: Feed;
-  /** Of the pods that the page shows. */
-  podUids(): ReadonlySet<string>;
-  /** Pods of a SidecarSet; none for other kinds. */
-  injectedPods(): Iterable<InjectedPod>;
-  /** What else could not be read. */
-  problems(): readonly string[];
-}
-
-export interface DetailRequest extends DetailsOptions {
-  /** The workload as it is now. */
-  readonly stored: AnyObject;
-  /** Notes what a part could not read. */
-  readonly reader: Reader;
-}
 
 interface Part {
   readonly name: string;
