@@ -111,6 +111,9 @@ t.test("the ruler shows where the partition stands, and pods that wait at hooks"
     async () => (await scale.getAttribute("aria-label")) === "1 of 4 pods updated; all may be",
   );
   t.equal(await page.locator(".ruler .stop").count(), 0);
+  const done = { label: "", given: "", total: 4, kept: 0, updated: 4 };
+  one.put(rolloutKey, { is: "rollout", scales: [done], hooks: [], isOnDelete: false });
+  await untilShown("no ruler of what is done", async () => (await page.locator(".ruler").count()) === 0);
   t.strictSame(complaints, []);
 });
 

@@ -38,7 +38,7 @@ function revisionView(item: RevisionItem, view: RevisionsView, isLast: boolean):
       ${view.newest === revision ? html`<span class="tag">new</span>` : nothing}
       <span class="quiet">${facts.join(" · ")}</span>
     </p>
-    ${cause === "" ? nothing : html`<p class="quiet">${cause}</p>`}
+    ${cause === "" || images.includes(cause) ? nothing : html`<p class="quiet">${cause}</p>`}
     <p class="images">${images.map((image) => html`<code>${image}</code> `)}</p>
     ${changesView(item, isLast)}
   </li>`;

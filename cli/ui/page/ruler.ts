@@ -7,6 +7,8 @@ import { count } from "./words.ts";
 export function ruler({ scales, hooks, isOnDelete }: RolloutItem, pods: readonly PodItem[]): TemplateResult {
   const [whole, ...subsets] = scales;
   if (whole === undefined || whole.total === 0) return html`${nothing}`;
+  // The bar at the head of the page says as much.
+  if (whole.kept === 0 && whole.updated === whole.total && hooks.length === 0) return html`${nothing}`;
   return html`<div class="ruler">
     ${scaleView(whole, isOnDelete)}
     ${subsets.length === 0 ? nothing : html`<ul class="scales">${subsets.map(subsetView)}</ul>`}
