@@ -150,14 +150,14 @@ t.test("revisions, their changes and events are texts, newest first", { skip }, 
     kind: "Pod",
     name: hostile,
   };
-  one.put("event/1", { ...event, count: 3, at: Date.now() - 600_000 });
+  one.put("event/1", { ...event, count: 3, at: Date.now() - 18_060_000 });
   one.put("event/2", { ...event, reason: "Newer", count: 1, at: Date.now() - 60_000 });
   one.put(unreadKey, { is: "unread", what: [hostile] });
   await page.waitForSelector("text=3 changes since revision 1");
   t.strictSame(await page.locator(".revisions > li b").allTextContents(), ["2", "1"]);
   t.match(await page.locator(".revisions > li").first().innerText(), /1 pod/);
   t.strictSame(await page.locator(".events li b").allTextContents(), ["Newer", "Older"]);
-  t.match(await page.locator(".events .when").last().innerText(), /3 times, 10m ago/);
+  t.match(await page.locator(".events .when").last().innerText(), /3 times, 5h ago/);
   t.equal(await page.evaluate("window.attacked"), undefined);
   t.equal(await page.locator("#app img[src=x], #app script").count(), 0);
   t.equal(await isTooWide(page), false);
@@ -167,7 +167,7 @@ t.test("revisions, their changes and events are texts, newest first", { skip }, 
 t.test("what agents of nodes do is told with its state and since when", { skip }, async (t) => {
   const { one, page, go, complaints } = await openPage(t, browser, { width: 390 });
   one.put(key, workload({ kind: "StatefulSet" }));
-  const since = Date.now() - 600_000;
+  const since = Date.now() - 18_060_000;
   const hostile = `${hostileTexts.join(" ")}${"x".repeat(300)}`;
   one.put("recreate/again", {
     is: "recreate",
@@ -194,9 +194,9 @@ t.test("what agents of nodes do is told with its state and since when", { skip }
   });
   await go(`#/${key}`);
   const recreate = page.getByRole("region", { name: "Recreate requests" });
-  t.match(await recreate.innerText(), /again\s+Failed\s+10m ago\s+web-1 on/);
+  t.match(await recreate.innerText(), /again\s+Failed\s+5h ago\s+web-1 on/);
   const pulls = page.getByRole("region", { name: "Image pulls" });
-  t.match(await pulls.innerText(), /1 of 3 nodes.*Pulling 40 %\s+10m.*1 node more/s);
+  t.match(await pulls.innerText(), /1 of 3 nodes.*Pulling 40 %\s+5h.*1 node more/s);
   t.equal(await page.locator("#app img[src=x], #app script").count(), 0);
   t.equal(await isTooWide(page), false);
   one.remove("pull/a");
