@@ -1,10 +1,19 @@
 /** Does what a page asks for: it runs the command that the page showed, in this process, over the page's connection. */
 import type { Call, ClusterAccess } from "../command.ts";
 import type { Io } from "../io.ts";
-import type { ResourceType } from "../resource_types.ts";
+import { revisionsOf } from "../rollout/revisions.ts";
+import { workloadNamed } from "../rollout/workloads.ts";
+import { readTarget, type Target } from "../target.ts";
+import { shownText } from "../why/causes/shown_text.ts";
 import { actionsFor } from "./action_table.ts";
 import { keptClient } from "./kept_client.ts";
-import { type ActionAnswer, type ActionRequest, isActionRequest, wordsOf } from "./shared/actions.ts";
+import {
+  type ActionAnswer,
+  type ActionRequest,
+  isActionRequest,
+  type RevisionChoice,
+  wordsOf,
+} from "./shared/actions.ts";
 
 /** Nothing was run. `status` is one of HTTP. */
 export interface ActionRefusal {
@@ -15,8 +24,8 @@ export interface ActionRefusal {
 export interface ActingOptions {
   readonly access: ClusterAccess;
   readonly call: Pick<Call, "host" | "runLine"> & { readonly io: Pick<Io, "signal"> };
-  /** Type of a workload that is listed; undefined when there is none of that key. */
-  typeOf(workload: string): ResourceType | undefined;
+  /** A workload that is listed; undefined when there is none of that key. */
+  targetOf(workload: string): Target | undefined;
   /** Whether a pod, `namespace/name`, is one that the page shows for the workload. */
   hasPod(workload: string, pod: string): Promise<boolean>;
 }
@@ -45,9 +54,23 @@ export class Acting {
     }
   }
 
+  /** Newest first; none for what keeps no revisions. Throws KubeError when they cannot be read. */
+  async revisions(key: string): Promise<RevisionChoice[]> {
+    const { access, targetOf } = this.#options;
+    const target = targetOf(key);
+    const workload = target && workloadNamed(target.type);
+    if (target === undefined || workload === undefined) return [];
+    const kept = await revisionsOf(access, workload, await readTarget(access, target));
+    const { images } = await workload.revised();
+    return kept.reverse().map(({ number, spec, changeCause = "" }) => {
+      const words = [...images(spec), changeCause].filter((word) => word !== "");
+      return { number, text: shownText(words.join(" · ")) };
+    });
+  }
+
   async #refusalOf(request: ActionRequest): Promise<ActionRefusal | undefined> {
     const { action, workload } = request;
-    const type = this.#options.typeOf(workload);
+    const type = this.#options.targetOf(workload)?.type;
     if (type === undefined) return refusal(404, "there is no such workload");
     if (!actionsFor(type).includes(action)) return refusal(422, `${action} does not fit a ${type.kind}`);
     if (request.action !== "recreate" || (await this.#options.hasPod(workload, request.pod)))

@@ -13,6 +13,11 @@ import { clusterKey, type WorkloadItem } from "./shared/items.ts";
 
 const skip = browserMissing;
 const token = "token-of-the-test";
+const revisions = [
+  { number: 3, text: "web:3" },
+  { number: 2, text: "web:2 · because" },
+  { number: 1, text: "web:1" },
+];
 const key = "clonesets.apps.kruise.io/default/web";
 
 const browser = new TestBrowser();
@@ -42,7 +47,7 @@ async function open(t: Test, item: WorkloadItem, answer?: () => Promise<ActionAn
     token,
     port: 0,
     open: async () => ({ feed, close: () => undefined }),
-    ...(answer === undefined ? {} : { act }),
+    ...(answer === undefined ? {} : { acting: { act, revisions: async () => revisions } }),
   });
   const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
   const complaints: string[] = [];
@@ -126,6 +131,23 @@ t.test("containers of a chosen pod", { skip }, async (t) => {
   await page.locator("dialog .act").click();
   await page.waitForSelector("dialog .answer");
   t.match(acted, [{ pod: "default/web-2", containers: ["web", "log"] }]);
+});
+
+t.test("a revision is chosen by what it holds", { skip }, async (t) => {
+  const { page, acted } = await open(t, workload(), async () => ({ code: 0, text: "rolled back\n" }));
+  await page.getByText("Undo…").click();
+  t.match(await commandIn(page), /^refit rollout undo clonesets.apps.kruise.io\/web -n default$/);
+  await page.locator("dialog option[value='1']").waitFor({ state: "attached" });
+  t.strictSame(await page.locator("dialog option").allInnerTexts(), [
+    "The one before the newest",
+    "2: web:2 · because",
+    "1: web:1",
+  ]);
+  await page.locator("dialog select").selectOption("1");
+  t.match(await commandIn(page), /--to-revision 1$/);
+  await page.locator("dialog .act").click();
+  await page.waitForSelector("dialog .answer");
+  t.strictSame(acted, [{ action: "undo", workload: key, revision: 1 }]);
 });
 
 t.test("what is past is not changed", { skip }, async (t) => {

@@ -84,6 +84,13 @@ t.test("a rollout is paused, resumed, promoted and undone", async (t) => {
   await until(({ updated }) => updated === 2);
   t.match(await act({ action: "promote", workload, by: "to", amount: 0 }), { text: /50% -> 0/ });
   await until(({ updated, available }) => updated === 4 && available === 4);
+  const listed = await fetch(`${page.address}/revisions?workload=${encodeURIComponent(workload)}`, {
+    headers: { cookie: page.cookie },
+  });
+  t.strictSame(JSON.parse(await listed.text()), [
+    { number: 2, text: "web:2" },
+    { number: 1, text: "web:1" },
+  ]);
   t.match(await act({ action: "undo", workload, revision: 0 }), { code: 0, text: /rolled back/ });
   await opened.until(() => pods().filter(({ image }) => image.endsWith("web:1")).length === 4);
   t.match(await act({ action: "undo", workload, revision: 99 }), {

@@ -110,11 +110,12 @@ async function acting() {
   const cluster = fakeCluster();
   cluster.put("clonesets.apps.kruise.io", cloneSet("web", {}));
   const types = new ResourceTypes(cluster.client);
-  const type = await types.findKind("apps.kruise.io", "CloneSet");
+  const type = await types.find("clonesets.apps.kruise.io");
+  const target = { type, ref: { namespace: "default", name: "web" } };
   const made = new Acting({
     access: { client: cluster.client, namespace: "default", types },
     call,
-    typeOf: (key) => (key === workload ? type : undefined),
+    targetOf: (key) => (key === workload ? target : undefined),
     hasPod: async (_, pod) => pod === "default/web-1",
   });
   return { made, cluster, act: (request: unknown) => made.act(JSON.stringify(request)) };
@@ -188,11 +189,11 @@ t.test("one action at a time is done to a workload, and the connection outlives 
 t.test("what does not fit the kind is refused", async (t) => {
   const { cluster } = await acting();
   const types = new ResourceTypes(cluster.client);
-  const type = await types.findKind("batch", "Job");
+  const target = { type: await types.find("jobs.batch"), ref: { namespace: "default", name: "web" } };
   const made = new Acting({
     access: { client: cluster.client, namespace: "default", types },
     call,
-    typeOf: () => type,
+    targetOf: () => target,
     hasPod: async () => true,
   });
   const asked = { action: "scale", workload: "jobs.batch/default/web", replicas: 1 };

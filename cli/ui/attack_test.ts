@@ -11,11 +11,11 @@ import { type PageServer, type PageServerOptions, startPageServer } from "./serv
 
 const token = "the-right-token";
 
-/** `openWorkload`: of a key; without it there is none. `act`: without it nothing is changed. */
+/** `openWorkload`: of a key; without it there is none. `acting`: without it nothing is changed. */
 async function serve(
   t: Test,
   openWorkload: () => Promise<undefined> = async () => undefined,
-  act?: PageServerOptions["act"],
+  acting?: PageServerOptions["acting"],
 ): Promise<{ server: PageServer; feed: Feed }> {
   const feed = new Feed(systemClock);
   const server = await startPageServer({
@@ -23,7 +23,7 @@ async function serve(
     token,
     port: 0,
     open: async (key) => (key === undefined ? { feed, close: () => undefined } : await openWorkload()),
-    ...(act === undefined ? {} : { act }),
+    ...(acting === undefined ? {} : { acting }),
   });
   t.teardown(async () => {
     feed.stop();
@@ -320,10 +320,11 @@ t.test("a workload that is not there has no stream", async (t) => {
 /** A server that acts, what it was asked to do, and a request that is let in. */
 async function serveActing(t: Test) {
   const acted: string[] = [];
-  const { server } = await serve(t, undefined, async (body) => {
+  const act = async (body: string) => {
     acted.push(body);
     return { code: 0, text: "done" };
-  });
+  };
+  const { server } = await serve(t, undefined, { act, revisions: async () => [] });
   const origin = `http://127.0.0.1:${server.port}`;
   const headers = { ...cookie(server), origin, "content-type": "application/json" };
   const wanted = { path: "/actions", method: "POST", body: `{"action":"pause"}`, headers };
@@ -340,7 +341,8 @@ t.test("a server that only reads answers no request for a change", async (t) => 
   for (const path of ["/actions", "/", "/events"])
     for (const method of ["POST", "PUT", "PATCH", "DELETE"])
       t.equal((await ask(server, { path, method, body: "{}", headers })).status, 405, `${method} ${path}`);
-  t.equal((await ask(server, { path: "/actions", headers })).status, 404, "GET");
+  for (const path of ["/actions", "/revisions?workload=x"])
+    t.equal((await ask(server, { path, headers })).status, 404, `GET ${path}`);
   t.notMatch((await ask(server, { headers })).text, /refit-actions/, "the page has no buttons");
 });
 

@@ -51,8 +51,7 @@ async function showCluster(call: Call, port: number): Promise<void> {
   const page = { assets, open: openFeed };
   if (call.flags.on("allow-changes")) {
     const acting = actingOver(call, access, fleet, opened);
-    const act = (body: string) => acting.act(body);
-    const changing = { ...page, assets: assetsForActing(assets), act };
+    const changing = { ...page, assets: assetsForActing(assets), acting };
     await serve(call, port, changing, `It can change the cluster, with your rights.${said}`);
   } else await serve(call, port, page, `It changes nothing in the cluster.${said}`);
 }
@@ -61,7 +60,7 @@ function actingOver(call: Call, access: ClusterAccess, fleet: Fleet, opened: Ope
   return new Acting({
     access,
     call,
-    typeOf: (workload) => fleet.target(workload)?.type,
+    targetOf: (workload) => fleet.target(workload),
     hasPod: async (workload, pod) => {
       const shown = await opened.open(workload);
       shown?.close();
@@ -102,7 +101,7 @@ const opener =
   async (key) =>
     key === undefined ? { feed: fleet.feed, close: () => undefined } : open(key);
 
-type Page = Pick<PageServerOptions, "assets" | "open" | "act">;
+type Page = Pick<PageServerOptions, "assets" | "open" | "acting">;
 
 /** Resolves when it was stopped. Throws CliError when the port cannot be had. */
 async function serve(call: Call, port: number, page: Page, said: string): Promise<void> {

@@ -1,12 +1,12 @@
 /** The page's HTTP server: on loopback alone, and for those who have the token. It only answers unless it is given a way to act. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { errorText } from "../../kube/index.ts";
-import type { ActionRefusal } from "./acting.ts";
+import type { Acting, ActionRefusal } from "./acting.ts";
 import type { Asset, Assets } from "./assets.ts";
 import type { Feed } from "./feed.ts";
 import { decide, type GateOptions } from "./gate.ts";
 import { policyOf } from "./policy.ts";
-import type { ActionAnswer } from "./shared/actions.ts";
+import { revisionsPath } from "./shared/actions.ts";
 import type { Change } from "./shared/differences.ts";
 import type { Item } from "./shared/items.ts";
 
@@ -17,8 +17,8 @@ export interface PageServerOptions {
   readonly port: number;
   /** What a page follows: the fleet without a key, else one workload. Undefined when there is none of that key. */
   open(key: string | undefined): Promise<OpenFeed | undefined>;
-  /** Does what a body asks for. Absent: no request changes anything. */
-  readonly act?: (body: string) => Promise<ActionAnswer | ActionRefusal>;
+  /** Does what bodies ask for. Absent: no request changes anything. */
+  readonly acting?: Pick<Acting, "act" | "revisions">;
 }
 
 export interface OpenFeed {
@@ -65,7 +65,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   });
   const address = server.address();
   const port = address !== null && typeof address === "object" ? address.port : options.port;
-  serving.gate = { token: options.token, port, allowsChanges: options.act !== undefined };
+  serving.gate = { token: options.token, port, allowsChanges: options.acting !== undefined };
   return {
     port,
     stop: () =>
@@ -96,12 +96,14 @@ class Serving {
     else if (decision.type === "act") void this.#act(request, response);
     else if (decision.url.pathname === "/events")
       void this.#stream(decision.url.searchParams.get("workload") ?? undefined, response);
+    else if (decision.url.pathname === revisionsPath)
+      void this.#revisions(decision.url.searchParams.get("workload") ?? "", response);
     else this.#send(decision.url.pathname, headers["accept-encoding"], response);
   }
 
   #send(path: string, accepted: string | readonly string[] | undefined, response: ServerResponse): void {
     const asset = this.#options.assets.get(path);
-    if (asset === undefined) refuse(response, 404, "there is no such page");
+    if (asset === undefined) refuse(response, 404, noPage);
     else sendAsset(asset, String(accepted ?? ""), response);
   }
 
@@ -115,10 +117,17 @@ class Serving {
       return;
     }
     if (body === undefined) return refuse(response, 413, "the request is too long");
-    const answer = await this.#options.act?.(body).catch(failure);
+    const answer = await this.#options.acting?.act(body).catch(failure);
     if (answer === undefined) refuse(response, 405, "nothing is changed");
     else if ("status" in answer) refuse(response, answer.status, answer.message);
-    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    else sendJson(response, answer);
+  }
+
+  async #revisions(key: string, response: ServerResponse): Promise<void> {
+    const revisions = await this.#options.acting?.revisions(key).catch(failure);
+    if (revisions === undefined) refuse(response, 404, noPage);
+    else if ("status" in revisions) refuse(response, revisions.status, revisions.message);
+    else sendJson(response, revisions);
   }
 
   async #stream(key: string | undefined, response: ServerResponse): Promise<void> {
@@ -154,6 +163,12 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
     if (text.length > longestBody) return undefined;
   }
   return text;
+}
+
+const noPage = "there is no such page";
+
+function sendJson(response: ServerResponse, value: object): void {
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
 
 const failure = (error: unknown): ActionRefusal => ({ status: 500, message: errorText(error) });

@@ -8,6 +8,8 @@ import {
   actionPath,
   actionTableName,
   commandOf,
+  type RevisionChoice,
+  revisionsPath,
 } from "../shared/actions.ts";
 import type { Item, WorkloadItem } from "../shared/items.ts";
 import { type ActionDraft, requestOf } from "./action_draft.ts";
@@ -49,6 +51,8 @@ interface Asked {
   readonly draft: ActionDraft;
   readonly name: string;
   readonly pods: readonly string[];
+  /** As the fields take them. */
+  revisions: readonly RevisionChoice[] | undefined;
   state: "asking" | "running" | ActionAnswer;
 }
 
@@ -68,8 +72,10 @@ export class ActionDialog {
   ask(action: Action, workload: WorkloadItem, { key, items, grid }: Place): void {
     const pods = podsIn(items, grid.chosen);
     const draft = draftOf(action, key, workload, pods[0] ?? "");
-    this.#asked = { draft, name: workload.name, pods, state: "asking" };
+    const asked: Asked = { draft, name: workload.name, pods, revisions: [], state: "asking" };
+    this.#asked = asked;
     this.#draw();
+    if (action === "undo") void this.#readRevisions(asked);
     this.#element.showModal();
     this.#focusClose();
   }
@@ -85,11 +91,11 @@ export class ActionDialog {
   }
 
   #content(asked: Asked): TemplateResult {
-    const { draft, name, pods, state } = asked;
+    const { draft, name, pods, revisions, state } = asked;
     const label = actionLabels[draft.action];
     const request = requestOf(draft);
     const isAsking = state === "asking";
-    const fields = { draft, pods, isLocked: !isAsking, changed: () => this.#draw() };
+    const fields = { draft, pods, revisions, isLocked: !isAsking, changed: () => this.#draw() };
     return html`<h2 id="acting-title">${label}: ${name}</h2>
       <p>${actionEffects[draft.action]}</p>
       ${actionFields(fields)}
@@ -108,6 +114,12 @@ export class ActionDialog {
             : nothing
         }
       </div>`;
+  }
+
+  async #readRevisions(asked: Asked): Promise<void> {
+    const path = `${revisionsPath}?workload=${encodeURIComponent(asked.draft.workload)}`;
+    asked.revisions = await revisionsAt(path).catch(() => undefined);
+    this.#draw();
   }
 
   async #act(asked: Asked, request: ActionRequest): Promise<void> {
@@ -140,6 +152,12 @@ function draftOf(action: Action, key: string, { desired }: WorkloadItem, pod: st
     containers: "",
     number: Math.floor(Date.now() / 1_000) % 2 ** 31,
   };
+}
+
+/** Undefined when the server refuses. Rejects when there is no answer. */
+async function revisionsAt(path: string): Promise<RevisionChoice[] | undefined> {
+  const answer = await fetch(path);
+  return answer.ok ? JSON.parse(await answer.text()) : undefined;
 }
 
 async function answerTo(request: ActionRequest): Promise<ActionAnswer> {

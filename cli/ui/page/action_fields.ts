@@ -1,6 +1,6 @@
 /** What each action says of itself, and what has to be filled in. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import type { Action } from "../shared/actions.ts";
+import type { Action, RevisionChoice } from "../shared/actions.ts";
 import type { ActionDraft } from "./action_draft.ts";
 
 export const actionLabels: Readonly<Record<Action, string>> = {
@@ -27,6 +27,8 @@ export const mostPods = 500;
 export interface FieldsView {
   readonly draft: ActionDraft;
   readonly pods: readonly string[];
+  /** Newest first. Empty while they are read, undefined when they cannot be. */
+  readonly revisions: readonly RevisionChoice[] | undefined;
   readonly isLocked: boolean;
   changed(): void;
 }
@@ -39,7 +41,7 @@ export function actionFields(view: FieldsView): TemplateResult | typeof nothing 
     case "promote":
       return promotionFields(view);
     case "undo":
-      return textField(view, "revision", "Revision (empty: the one before)");
+      return revisionField(view);
     case "scale":
       return textField(view, "replicas", "Pods");
     case "recreate":
@@ -84,15 +86,37 @@ function promotionFields(view: FieldsView): TemplateResult {
     ${draft.by === "end" ? nothing : textField(view, "amount", "Pods, or a percentage such as 20%")}`;
 }
 
-function podField({ draft, pods, isLocked, changed }: FieldsView): TemplateResult {
+function revisionField(view: FieldsView): TemplateResult {
+  const { revisions } = view;
+  if (revisions === undefined)
+    return textField(view, "revision", "Revision (empty: the one before the newest)");
+  const former = revisions
+    .slice(1)
+    .map(({ number, text }) => [String(number), `${number}: ${text}`] as const);
+  return choiceField(view, "revision", "Revision", [["", "The one before the newest"], ...former]);
+}
+
+function podField(view: FieldsView): TemplateResult {
+  const pods = view.pods.map((pod) => [pod, pod.slice(pod.indexOf("/") + 1)] as const);
+  return choiceField(view, "pod", "Pod", pods);
+}
+
+type Choice = readonly [value: string, label: string];
+
+function choiceField(
+  { draft, isLocked, changed }: FieldsView,
+  name: "pod" | "revision",
+  label: string,
+  choices: readonly Choice[],
+): TemplateResult {
   const choose = ({ currentTarget }: Event): void => {
     if (!(currentTarget instanceof HTMLSelectElement)) return;
-    draft.pod = currentTarget.value;
+    draft[name] = currentTarget.value;
     changed();
   };
-  return html`<label>Pod
-    <select name="pod" ?disabled=${isLocked} @change=${choose}>
-      ${pods.map((pod) => html`<option value=${pod} ?selected=${pod === draft.pod}>${pod.slice(pod.indexOf("/") + 1)}</option>`)}
-    </select>
+  const option = ([value, text]: Choice): TemplateResult =>
+    html`<option value=${value} ?selected=${value === draft[name]}>${text}</option>`;
+  return html`<label>${label}
+    <select name=${name} ?disabled=${isLocked} @change=${choose}>${choices.map(option)}</select>
   </label>`;
 }

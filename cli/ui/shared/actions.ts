@@ -39,8 +39,16 @@ export interface ActionAnswer {
   readonly text: string;
 }
 
-/** Path of the requests. */
+/** A revision that can be gone back to. */
+export interface RevisionChoice {
+  readonly number: number;
+  /** Images and, where somebody gave it, the cause. */
+  readonly text: string;
+}
+
+/** Path of the requests, and of the list of a workload's revisions, newest first. */
 export const actionPath = "/actions";
+export const revisionsPath = "/revisions";
 
 const nameText = "[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?";
 const workloadKey = new RegExp(`^${nameText}(?:/${nameText}){1,2}$`);
