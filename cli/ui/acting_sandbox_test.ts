@@ -1,6 +1,7 @@
 /** `refit ui --allow-changes` against a cluster: what is asked of it by HTTP is seen in the objects. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
 import { follow, type Page, startPage } from "../../testkit/cli/live_page.ts";
@@ -43,6 +44,26 @@ async function until(holds: (item: WorkloadItem) => boolean): Promise<void> {
   });
 }
 
+/** Until the status says all that it will: a command that reads the object before its last write is refused. */
+async function settled(updated: number): Promise<void> {
+  const all = { readyReplicas: 4, availableReplicas: 4 };
+  const ofThem = {
+    updatedReplicas: updated,
+    updatedReadyReplicas: updated,
+    updatedAvailableReplicas: updated,
+  };
+  const counts = Object.entries({ ...all, ...ofThem });
+  for (let attempt = 0; attempt < 600; attempt++) {
+    const object = await api.get(`${clones}/web`);
+    const isObserved =
+      numberAt(object, "status", "observedGeneration") === numberAt(object, "metadata", "generation");
+    const isThere = counts.every(([name, count]) => numberAt(object, "status", name) === count);
+    if (isObserved && isThere) return;
+    await sleep(50);
+  }
+  throw new Error(`the status never counted ${updated} updated pods`);
+}
+
 const pods = (): PodItem[] => [...opened.state.values()].filter((item) => item.is === "pod");
 
 function ask({ address, cookie }: Page, request: ActionRequest): Promise<Response> {
@@ -58,12 +79,13 @@ async function act(request: ActionRequest): Promise<ActionAnswer> {
 }
 
 t.test("a rollout is paused, resumed, promoted and undone", async (t) => {
-  await until(({ available }) => available === 4);
+  await settled(4);
   t.strictSame(await act({ action: "pause", workload }), {
     code: 0,
     text: "cloneset.apps.kruise.io/web paused\n",
   });
   await until(({ isPaused }) => isPaused);
+  await settled(4);
   t.strictSame(await act({ action: "pause", workload }), {
     code: 1,
     text: 'error: clonesets.apps.kruise.io "web" is already paused\n',
@@ -74,16 +96,18 @@ t.test("a rollout is paused, resumed, promoted and undone", async (t) => {
       template: { spec: { containers: [{ name: "web", image: "web:2" }] } },
     },
   });
+  await settled(0);
   t.match(await act({ action: "resume", workload }), { code: 0, text: /resumed/ });
   await until(({ isPaused, partition }) => !isPaused && partition === 4);
+  await settled(0);
   t.match(await act({ action: "promote", workload, by: "step", amount: 1 }), {
     text: "cloneset.apps.kruise.io/web promoted: partition 4 -> 3\n",
   });
-  await until(({ updated }) => updated === 1);
+  await settled(1);
   t.match(await act({ action: "promote", workload, by: "to", amount: "50%" }), { text: /3 -> 50%/ });
-  await until(({ updated }) => updated === 2);
+  await settled(2);
   t.match(await act({ action: "promote", workload, by: "to", amount: 0 }), { text: /50% -> 0/ });
-  await until(({ updated, available }) => updated === 4 && available === 4);
+  await settled(4);
   const listed = await fetch(`${page.address}/revisions?workload=${encodeURIComponent(workload)}`, {
     headers: { cookie: page.cookie },
   });
