@@ -199,3 +199,9 @@ t.test("what does not fit the kind is refused", async (t) => {
   const asked = { action: "scale", workload: "jobs.batch/default/web", replicas: 1 };
   t.strictSame(await made.act(JSON.stringify(asked)), { status: 422, message: "scale does not fit a Job" });
 });
+
+t.test("a recording is not acted upon", async (t) => {
+  const { code, stderr } = await run("ui rollout.html --allow-changes");
+  t.equal(code, 1);
+  t.equal(stderr, "error: --allow-changes needs a cluster: leave out the flag, or the file that is shown\n");
+});
