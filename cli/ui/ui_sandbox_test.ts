@@ -6,7 +6,10 @@ import { run } from "../../testkit/cli/command_fixture.ts";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
 import { follow, startPage } from "../../testkit/cli/live_page.ts";
 import { processHost } from "../host.ts";
+import { ResourceTypes } from "../resource_types.ts";
+import { workloads } from "../rollout/workloads.ts";
 import { answerKey, clusterKey, type Item, type PodItem } from "./shared/items.ts";
+import { workloadItem } from "./workload_item.ts";
 
 const { sandbox, api, stopController } = await startControlledSandbox(t, {
   seed: 7,
@@ -34,6 +37,25 @@ const makeCloneSet = (name: string, replicas: number, container: object = {}) =>
   });
 
 const page = await startPage(`--kubeconfig ${kubeconfig}`);
+
+t.test("the word for a workload finds its type again, in commands that somebody copies", async (t) => {
+  const { client } = await processHost().connect({
+    kubeconfig,
+    context: undefined,
+    timeoutMs: undefined,
+    userAgent: "test",
+    env: {},
+  });
+  t.teardown(() => client.close());
+  const types = new ResourceTypes(client);
+  for (const { group, kind } of workloads) {
+    const type = await types.findKind(group, kind);
+    if (type === undefined) throw new Error(`${kind} is not served`);
+    const item = workloadItem(type, { apiVersion: "", kind, metadata: { name: "web" } });
+    t.match(await types.find(item.word.split("/")[0] ?? ""), { group, kind }, item.word);
+  }
+});
+
 const podsIn = (state: ReadonlyMap<string, Item>): PodItem[] =>
   [...state.values()].filter((item) => item.is === "pod");
 

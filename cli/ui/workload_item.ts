@@ -22,7 +22,8 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
     group: type.group,
     namespace,
     name,
-    word: `${type.shortNames[0] ?? type.singular}/${name}${inNamespace(namespace)}`,
+    // The last: the first of a StatefulSet of this API is taken for the built-in one.
+    word: `${type.shortNames.at(-1) ?? type.singular}/${name}${inNamespace(namespace)}`,
     labels: labelsOf(object),
     ...counts,
     partition: keptBack(workload?.partitions?.(object) ?? []),
