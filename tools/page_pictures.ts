@@ -46,12 +46,16 @@ class Pictures {
       stdio: ["ignore", "pipe", "inherit"],
     });
     let printed = "";
-    for await (const text of program.stdout) {
-      printed += String(text);
-      const [found] = until.exec(printed) ?? [];
-      if (found !== undefined) return { program, found };
-    }
-    throw new Error(`${words.join(" ")} ended: ${printed}`);
+    // Read to its end: a program whose output nobody reads ends.
+    const found = await new Promise<string>((resolve, reject) => {
+      program.stdout.on("data", (bytes) => {
+        printed += String(bytes);
+        const [match] = until.exec(printed) ?? [];
+        if (match !== undefined) resolve(match);
+      });
+      program.once("exit", () => reject(new Error(`${words.join(" ")} ended: ${printed}`)));
+    });
+    return { program, found };
   }
 
   async still(page: Page, name: string): Promise<void> {
