@@ -18,7 +18,8 @@ export interface Annotation<T> {
   read(text: string): T | undefined;
 }
 
-const longestValue = 256;
+/** Longer values are not understood. */
+export const longestValue = 256;
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** Milliseconds of `500ms`, `1.5s`, `2m`, `1h`; undefined for everything else. */
@@ -149,13 +150,16 @@ export function ofContainer<T>(
   return text === undefined || text.length > longestValue ? undefined : annotation.read(text);
 }
 
+/** The key of an annotation, by its name, that is for one container of a pod. */
+export const keyOfContainer = (container: string, name: string): string => `${container}.${domain}/${name}`;
+
 /** The annotation as it is written, to see whether it has changed. */
 export function textOfContainer(
   given: Readonly<Record<string, string>> | undefined,
   container: string,
   name: string,
 ): string | undefined {
-  return given?.[`${container}.${domain}/${name}`] ?? given?.[`${domain}/${name}`];
+  return given?.[keyOfContainer(container, name)] ?? given?.[`${domain}/${name}`];
 }
 
 /** What the annotation of a node or an autoscaler means. */

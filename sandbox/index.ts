@@ -1,4 +1,10 @@
 /** An API server over memory, in one process: for tests, benches and trying things out. */
+export {
+  exitAnnotation,
+  keyOfContainer,
+  logAnnotation,
+  longestValue as longestAnnotation,
+} from "./annotations.ts";
 export { type ApiServer, type ApiServerOptions, startApiServer } from "./api_server.ts";
 export type { Cluster, ClusterChange, StoredObject } from "./cluster.ts";
 export type {

@@ -2,16 +2,22 @@
  * `refit uninstall --check` in a container, as the chart asks it in a Job before it removes anything. Containers run no programs
  * here, so it is run for them: a rehearsal must refuse what a real cluster refuses.
  */
-import type { Cluster, StoredObject } from "../../sandbox/index.ts";
+import {
+  type Cluster,
+  exitAnnotation,
+  keyOfContainer,
+  logAnnotation,
+  longestAnnotation,
+  type StoredObject,
+} from "../../sandbox/index.ts";
 import { listAt, textAt } from "../fields.ts";
+import { clip } from "../text_table.ts";
 
 export interface CheckResult {
   readonly code: number;
   /** What the container's log says. */
   readonly said: string;
 }
-
-const domain = "sandbox.refit.dev";
 
 /** Returns what ends it. `check` must not throw. */
 export function answerUninstallChecks(
@@ -44,8 +50,8 @@ function endContainer(
   cluster.update("pods", { namespace, name }, (pod) => {
     pod.metadata.annotations = {
       ...pod.metadata.annotations,
-      [`${container}.${domain}/exit`]: String(code),
-      [`${container}.${domain}/log`]: said,
+      [keyOfContainer(container, exitAnnotation.name)]: String(code),
+      [keyOfContainer(container, logAnnotation.name)]: clip(said, longestAnnotation),
     };
   });
 }

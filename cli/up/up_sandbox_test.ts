@@ -163,6 +163,14 @@ t.test(
     };
     t.equal(await outcome("in-use"), "Failed");
     t.match(await run(`logs job/in-use --kubeconfig ${kubeconfig}`, { host }), { code: 0 });
+    const answer = await client.request(
+      "GET",
+      "/api/v1/namespaces/default/pods?labelSelector=job-name%3Din-use",
+    );
+    const [checked] = listAt(answer, "items");
+    const log = textAt(checked, "metadata", "annotations", "check.sandbox.refit.dev/log") ?? "";
+    t.match(log, /^there still exists some clonesets in the cluster/);
+    t.ok(log.length <= 256, "what is longer is not understood");
     await client.request("DELETE", "/apis/apps.kruise.io/v1beta1/namespaces/default/clonesets/demo");
     while ((await run(`uninstall --check --kubeconfig ${kubeconfig}`, { host })).code !== 0)
       await host.clock.sleep(50);

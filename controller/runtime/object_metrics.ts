@@ -80,6 +80,16 @@ export function info<T>(
   };
 }
 
+export const strategyType = <T>(typeOf: (object: T) => string): ObjectMetric<T> =>
+  info("spec_strategy_type", "How pods are updated; always 1.", "strategy_type", typeOf);
+
+export const maxUnavailable = <T>(read: (object: T) => number): ObjectMetric<T> =>
+  gauge(
+    "spec_strategy_rollingupdate_max_unavailable",
+    "Pods that may be unavailable during an update.",
+    read,
+  );
+
 /** A number of replicas that stay at the old revision, with what the object says in its words; none where it says nothing. */
 export function partition<T>(
   givenOf: (object: T) => number | string | undefined | null,

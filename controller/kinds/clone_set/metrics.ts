@@ -6,11 +6,12 @@ import {
   created,
   gauge,
   generation,
-  info,
   labels,
+  maxUnavailable,
   type ObjectMetrics,
   observedGeneration,
   partition,
+  strategyType,
 } from "../../runtime/object_metrics.ts";
 import { cloneSetRolloutOf } from "./strategy.ts";
 
@@ -20,11 +21,7 @@ export const cloneSetMetrics: ObjectMetrics<CloneSet> = {
     generation,
     labels,
     gauge("spec_replicas", "Wanted number of pods.", (set) => cloneSetRolloutOf(set).limits.replicas),
-    gauge(
-      "spec_strategy_rollingupdate_max_unavailable",
-      "Pods that may be unavailable during an update.",
-      (set) => cloneSetRolloutOf(set).limits.maxUnavailable,
-    ),
+    maxUnavailable((set) => cloneSetRolloutOf(set).limits.maxUnavailable),
     gauge(
       "spec_strategy_rollingupdate_max_surge",
       "Pods above the wanted number during an update.",
@@ -34,7 +31,7 @@ export const cloneSetMetrics: ObjectMetrics<CloneSet> = {
       ({ spec }) => spec.updateStrategy?.rollingUpdate?.partition,
       (set) => cloneSetRolloutOf(set).limits.partition,
     ),
-    info("spec_strategy_type", "How pods are updated; always 1.", "strategy_type", ({ spec }) =>
+    strategyType(({ spec }) =>
       spec.updateStrategy?.type === "OnDelete"
         ? "OnDelete"
         : (spec.updateStrategy?.rollingUpdate?.podUpdatePolicy ?? "ReCreate"),

@@ -6,11 +6,11 @@ import {
   created,
   gauge,
   generation,
-  info,
   labels,
   type ObjectMetrics,
   observedGeneration,
   partition,
+  strategyType,
 } from "../../runtime/object_metrics.ts";
 import { daemonSetRolloutOf } from "./strategy.ts";
 
@@ -30,12 +30,7 @@ export const daemonSetMetrics: ObjectMetrics<DaemonSet> = {
       ({ spec }) => spec.updateStrategy?.rollingUpdate?.partition,
       (set) => rolloutOf(set).partition,
     ),
-    info(
-      "spec_strategy_type",
-      "How pods are updated; always 1.",
-      "strategy_type",
-      ({ spec }) => spec.updateStrategy?.type ?? "RollingUpdate",
-    ),
+    strategyType(({ spec }) => spec.updateStrategy?.type ?? "RollingUpdate"),
     observedGeneration(),
     count(
       "status_current_number_scheduled",

@@ -3,13 +3,13 @@ import type { SidecarSet } from "../../../crds/index.ts";
 import {
   count,
   created,
-  gauge,
   generation,
-  info,
   labels,
+  maxUnavailable,
   type ObjectMetrics,
   observedGeneration,
   partition,
+  strategyType,
 } from "../../runtime/object_metrics.ts";
 import { keptByPartition, mostUnavailable } from "./numbers.ts";
 import { sidecarSetStrategyOf } from "./rollout.ts";
@@ -23,18 +23,9 @@ export const sidecarSetMetrics: ObjectMetrics<SidecarSet> = {
     created,
     { ...generation, name: "spec_metadata_generation" },
     labels,
-    gauge(
-      "spec_strategy_rollingupdate_max_unavailable",
-      "Pods that may be unavailable during an update.",
-      (set) => mostUnavailable(sidecarSetStrategyOf(set).maxUnavailable, matched(set)),
-    ),
+    maxUnavailable((set) => mostUnavailable(sidecarSetStrategyOf(set).maxUnavailable, matched(set))),
     partition(({ spec }) => spec.updateStrategy?.partition, kept),
-    info(
-      "spec_strategy_type",
-      "How pods are updated; always 1.",
-      "strategy_type",
-      ({ spec }) => spec.updateStrategy?.type ?? "RollingUpdate",
-    ),
+    strategyType(({ spec }) => spec.updateStrategy?.type ?? "RollingUpdate"),
     observedGeneration(),
     count("status_replicas_matched", "Pods that match.", ({ matchedPods }) => matchedPods),
     count("status_replicas_ready", "Pods that match and are ready.", ({ readyPods }) => readyPods),

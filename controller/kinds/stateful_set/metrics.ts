@@ -8,8 +8,10 @@ import {
   generation,
   info,
   labels,
+  maxUnavailable,
   type ObjectMetrics,
   observedGeneration,
+  strategyType,
 } from "../../runtime/object_metrics.ts";
 import { statefulSetRolloutOf } from "./strategy.ts";
 
@@ -19,17 +21,8 @@ export const statefulSetMetrics: ObjectMetrics<StatefulSet> = {
     generation,
     labels,
     gauge("spec_replicas", "Wanted number of pods.", (set) => statefulSetRolloutOf(set).replicas),
-    gauge(
-      "spec_strategy_rollingupdate_max_unavailable",
-      "Pods that may be unavailable during an update.",
-      (set) => statefulSetRolloutOf(set).maxUnavailable,
-    ),
-    info(
-      "spec_strategy_type",
-      "How pods are updated; always 1.",
-      "strategy_type",
-      ({ spec }) => spec.updateStrategy?.type ?? "RollingUpdate",
-    ),
+    maxUnavailable((set) => statefulSetRolloutOf(set).maxUnavailable),
+    strategyType(({ spec }) => spec.updateStrategy?.type ?? "RollingUpdate"),
     observedGeneration(),
     count("status_replicas", "Pods that exist.", ({ replicas }) => replicas),
     count("status_replicas_ready", "Pods that are ready.", ({ readyReplicas }) => readyReplicas),
