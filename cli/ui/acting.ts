@@ -25,7 +25,7 @@ export interface ActingOptions {
   readonly access: ClusterAccess;
   readonly call: Pick<Call, "host" | "runLine"> & { readonly io: Pick<Io, "signal"> };
   /** A workload that is listed; undefined when there is none of that key. */
-  targetOf(workload: string): Target | undefined;
+  targetOf(workload: string): Promise<Target | undefined>;
   /** Whether a pod, `namespace/name`, is one that the page shows for the workload. */
   hasPod(workload: string, pod: string): Promise<boolean>;
 }
@@ -57,7 +57,7 @@ export class Acting {
   /** Newest first; none for what keeps no revisions. Throws KubeError when they cannot be read. */
   async revisions(key: string): Promise<RevisionChoice[]> {
     const { access, targetOf } = this.#options;
-    const target = targetOf(key);
+    const target = await targetOf(key);
     const workload = target && workloadNamed(target.type);
     if (target === undefined || workload === undefined) return [];
     const kept = await revisionsOf(access, workload, await readTarget(access, target));
@@ -70,7 +70,7 @@ export class Acting {
 
   async #refusalOf(request: ActionRequest): Promise<ActionRefusal | undefined> {
     const { action, workload } = request;
-    const type = this.#options.targetOf(workload)?.type;
+    const type = (await this.#options.targetOf(workload))?.type;
     if (type === undefined) return refusal(404, "there is no such workload");
     if (!actionsFor(type).includes(action)) return refusal(422, `${action} does not fit a ${type.kind}`);
     if (request.action !== "recreate" || (await this.#options.hasPod(workload, request.pod)))

@@ -115,7 +115,7 @@ async function acting() {
   const made = new Acting({
     access: { client: cluster.client, namespace: "default", types },
     call,
-    targetOf: (key) => (key === workload ? target : undefined),
+    targetOf: async (key) => (key === workload ? target : undefined),
     hasPod: async (_, pod) => pod === "default/web-1",
   });
   return { made, cluster, act: (request: unknown) => made.act(JSON.stringify(request)) };
@@ -193,7 +193,7 @@ t.test("what does not fit the kind is refused", async (t) => {
   const made = new Acting({
     access: { client: cluster.client, namespace: "default", types },
     call,
-    targetOf: () => target,
+    targetOf: async () => target,
     hasPod: async () => true,
   });
   const asked = { action: "scale", workload: "jobs.batch/default/web", replicas: 1 };

@@ -3,7 +3,7 @@
 import { isKubeError } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { describeError } from "../errors.ts";
-import type { ResourceType } from "../resource_types.ts";
+import { pluralName, type ResourceType } from "../resource_types.ts";
 import { workloads } from "../rollout/workloads.ts";
 import type { Target } from "../target.ts";
 import { answerAbout } from "./answer_item.ts";
@@ -73,8 +73,9 @@ export class Fleet {
     this.#tick();
   }
 
-  /** The object that a key of the feed names; undefined when there is none. */
-  target(key: string): Target | undefined {
+  /** The object that a key of the feed names; undefined when there is none. Waits until objects of its kind were listed. */
+  async target(key: string): Promise<Target | undefined> {
+    await this.#followed.find(({ type }) => key.startsWith(`${pluralName(type)}/`))?.settled;
     return this.#types.get(key);
   }
 
@@ -182,6 +183,6 @@ function refusedExplanation(error: unknown, { message }: WorkloadItem): Explanat
 }
 
 /** Part of the page's address, so it has only what names of objects have. */
-function keyOfWorkload({ plural, group }: ResourceType, { namespace, name }: WorkloadItem): string {
-  return [`${plural}.${group}`, ...(namespace === "" ? [] : [namespace]), name].join("/");
+function keyOfWorkload(type: ResourceType, { namespace, name }: WorkloadItem): string {
+  return [pluralName(type), ...(namespace === "" ? [] : [namespace]), name].join("/");
 }

@@ -35,14 +35,14 @@ export interface Kept<T> {
 export class Followed<T> {
   readonly cache: Cache<Kept<T>>;
   readonly #informer: Informer;
-  readonly #type: ResourceType;
+  readonly type: ResourceType;
   #failure: { readonly text: string; readonly at: number } | undefined;
   /** Resolves when its list was read, or could not be. */
   readonly settled: Promise<void>;
   #isSettled = false;
 
   constructor({ access, host, type, namespace, labelSelector, make, changed }: FollowRequest<T>) {
-    this.#type = type;
+    this.type = type;
     const settled = Promise.withResolvers<void>();
     this.settled = settled.promise.then(() => {
       this.#isSettled = true;
@@ -81,7 +81,7 @@ export class Followed<T> {
   /** Why it is not up to date; undefined when it is. */
   get problem(): string | undefined {
     if (this.#failure === undefined || this.#informer.lastEventAt > this.#failure.at) return undefined;
-    return `${pluralName(this.#type)}: ${this.#failure.text}`;
+    return `${pluralName(this.type)}: ${this.#failure.text}`;
   }
 
   stop(): Promise<void> {

@@ -1,4 +1,5 @@
 /** Workloads that pages show: each is watched once, and no longer than a page shows it. */
+import type { Target } from "../target.ts";
 import type { Fleet, FleetOptions } from "./fleet.ts";
 import { NodeZones } from "./node_zones.ts";
 import type { OpenFeed } from "./server.ts";
@@ -15,6 +16,7 @@ export class OpenWorkloads {
   readonly #fleet: Fleet;
   readonly #zones: NodeZones;
   readonly #shown = new Map<string, Shown>();
+  #isStopped = false;
 
   constructor(options: FleetOptions, fleet: Fleet) {
     this.#options = options;
@@ -24,8 +26,9 @@ export class OpenWorkloads {
 
   /** Undefined when there is no workload of this key. Rejects when it cannot be read. */
   async open(key: string): Promise<OpenFeed | undefined> {
-    const shown = this.#shown.get(key) ?? this.#watch(key);
-    if (shown === undefined) return undefined;
+    const target = await this.#fleet.target(key);
+    if (target === undefined || this.#isStopped) return undefined;
+    const shown = this.#shown.get(key) ?? this.#watch(key, target);
     shown.pages++;
     const close = (): void => {
       shown.pages--;
@@ -43,13 +46,12 @@ export class OpenWorkloads {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     await Promise.all([...this.#shown.values()].map(({ watched }) => watched.stop()));
     await this.#zones.stop();
   }
 
-  #watch(key: string): Shown | undefined {
-    const target = this.#fleet.target(key);
-    if (target === undefined) return undefined;
+  #watch(key: string, target: Target): Shown {
     const watched = new WorkloadFeed({
       ...this.#options,
       fleet: this.#fleet,

@@ -1,13 +1,16 @@
 /** `refit ui` against a cluster with simulated nodes, read as a page reads it while a rollout goes. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
+import type { Client } from "../../kube/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
 import { follow, startPage } from "../../testkit/cli/live_page.ts";
 import { processHost } from "../host.ts";
 import { ResourceTypes } from "../resource_types.ts";
 import { workloads } from "../rollout/workloads.ts";
+import { keptClient } from "./kept_client.ts";
 import { answerKey, clusterKey, type Item, type PodItem } from "./shared/items.ts";
 import { workloadItem } from "./workload_item.ts";
 
@@ -54,6 +57,30 @@ t.test("the word for a workload finds its type again, in commands that somebody 
     const item = workloadItem(type, { apiVersion: "", kind, metadata: { name: "web" } });
     t.match(await types.find(item.word.split("/")[0] ?? ""), { group, kind }, item.word);
   }
+});
+
+t.test("a workload that is opened before the list was read is shown when it was", async (t) => {
+  await makeCloneSet("early", 1);
+  const read = Promise.withResolvers<void>();
+  const host = processHost();
+  const opened = await startPage(`--kubeconfig ${kubeconfig}`, {
+    ...host,
+    connect: async (request) => {
+      const { client, namespace } = await host.connect(request);
+      // A watch sends the list first.
+      const watch: Client["watch"] = async (resource, options) => {
+        await read.promise;
+        return await client.watch(resource, options);
+      };
+      return { namespace, client: { ...keptClient(client), watch, close: () => client.close() } };
+    },
+  });
+  const { state, until } = follow(t, opened, "/events?workload=clonesets.apps.kruise.io/default/early");
+  await sleep(200);
+  t.equal(state.size, 0);
+  read.resolve();
+  await until(() => podsIn(state).length === 1);
+  t.equal(await opened.stop(), 0);
 });
 
 const podsIn = (state: ReadonlyMap<string, Item>): PodItem[] =>

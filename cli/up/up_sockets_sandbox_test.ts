@@ -51,7 +51,7 @@ t.test("the process of `refit up` listens on loopback alone", async (t) => {
     all.some(({ port }) => port === server),
     "its sockets are seen",
   );
-  t.equal(all.length, 2, "the API server and the webhooks, nothing else");
+  t.equal(all.length, 3, "the API server, the webhooks and the live page, nothing else");
   t.same(
     all.filter((socket) => !isOnLoopback(socket)),
     [],

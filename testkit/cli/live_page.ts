@@ -1,6 +1,7 @@
 /** `refit ui` in this process, opened and followed as a page does. */
 import { request } from "node:http";
 import type { Test } from "tap";
+import type { Host } from "../../cli/command.ts";
 import { processHost } from "../../cli/host.ts";
 import { applyChange, type Change } from "../../cli/ui/shared/differences.ts";
 import type { Item } from "../../cli/ui/shared/items.ts";
@@ -13,7 +14,7 @@ export interface Page {
 }
 
 /** Resolves when the page can be opened. */
-export async function startPage(words: string): Promise<Page> {
+export async function startPage(words: string, host: Host = processHost()): Promise<Page> {
   const stopping = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const write = (text: string): void => {
@@ -21,7 +22,7 @@ export async function startPage(words: string): Promise<Page> {
     if (address !== undefined) resolve(address);
   };
   const io = { stdout: { write }, signal: stopping.signal };
-  const ended = run(`ui ${words}`, { host: processHost(), io });
+  const ended = run(`ui ${words}`, { host, io });
   ended.then(({ stderr }) => reject(new Error(stderr)));
   const { origin, href } = new URL(await promise);
   const answer = await fetch(href, { redirect: "manual" });
