@@ -8,12 +8,12 @@ import type { Forecast } from "./forecast.ts";
 import { patchCommand, patchFieldCommand, showCommand } from "./patch_command.ts";
 
 /** Reasons of plans that time alone does not end; all others are under way. */
-const outlooks: ReadonlyMap<string, Outlook> = new Map([
+export const outlooks: ReadonlyMap<string, Outlook> = new Map([
   ...reasons("stuck", "Paused OnDelete InPlaceOnly SelectingAll NameTaken NoOrdinal NotUpgradable"),
   ...reasons("stuck", "NotUpgradablePods NoNode FailedPod Malformed NamespaceNotExists ConflictOccurred"),
-  ...reasons("stuck", "Allocation InjectionRevision NoTargets NoTarget TooManyMissedTimes"),
+  ...reasons("stuck", "Allocation InjectionRevision NoTargets NoTarget TooManyMissedTimes NeverDue"),
   ...reasons("held", "Partition Budget ScaleLimit Burst OrderedReady Parallelism NodeSelector Surge"),
-  ...reasons("held", "PartitionedScaling Selector RestartLimit NewNode Schedule PodMetadata Subset"),
+  ...reasons("held", "PartitionedScaling Selector RestartLimit NewNode NotUpdate PodMetadata Subset"),
 ]);
 
 function reasons(outlook: Outlook, text: string): [string, Outlook][] {

@@ -370,6 +370,14 @@ const cases: Readonly<
     },
     says: /\n {2}Paused +.*\n +ends when .*\n +next: refit rollout resume cloneset.apps.kruise.io\/paused -n default/,
   },
+  "Schedule of a cron job at rest": {
+    words: "acj/nightly",
+    made: () => {
+      const job = { spec: { template: template("nightly", { pod: { restartPolicy: "Never" } }) } };
+      return kruise("advancedcronjobs", "nightly", { schedule: "0 3 1 1 *", template: { jobTemplate: job } });
+    },
+    says: /\n {2}Schedule +the next run is due at /,
+  },
   "Paused with nothing to update": {
     words: "clone/still",
     made: () =>
@@ -611,6 +619,7 @@ function kruise(plural: string, name: string, spec: object, version = "v1beta1")
     ephemeraljobs: "EphemeralJob",
     podprobemarkers: "PodProbeMarker",
     persistentpodstates: "PersistentPodState",
+    advancedcronjobs: "AdvancedCronJob",
   };
   return api.post(`/apis/apps.kruise.io/${version}/namespaces/default/${plural}`, {
     apiVersion: `apps.kruise.io/${version}`,
@@ -738,6 +747,7 @@ t.test("what is stuck is told in one table, and by its exit code", { timeout: 60
   ])
     t.match(stdout, row);
   t.notMatch(stdout, /clone\/still/, "a pause that holds nothing back");
+  t.notMatch(stdout, /acj\/nightly/, "a cron job whose next run is not due");
   const items = JSON.parse((await refit("why clone -o json")).stdout).items;
   for (const { object, state } of items) {
     const alone = await refit(`why clone/${object.name} -o json`);

@@ -407,7 +407,7 @@ export const situations: readonly Situation[] = [
         },
       }),
     ],
-    first: "Schedule",
+    first: "NeverDue",
     says: /no day ever matches/,
     next: "kubectl get advancedcronjob.apps.kruise.io/never -o yaml",
   },

@@ -1,7 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import t from "tap";
+import { outlooks } from "../../cli/why/plan_causes.ts";
 
-t.test("troubleshooting.md explains each reason that `refit why` gives for pods and workloads", async (t) => {
+/** A field `reason` with what ends it beside, on its line or on a later one of the object: events and conditions have reasons, too. */
+const reasons = /( *)\breason: ([^,\n]*)(?:,.*|,\n(?:\1.*\n)*?\1)\buntil\b/g;
+
+t.test("troubleshooting.md explains each reason that `refit why` gives", async (t) => {
   const page = readFileSync(new URL("../../docs/troubleshooting.md", import.meta.url), "utf8");
   const table = /## By reason([\s\S]*?)\n## /.exec(page)?.[1] ?? "";
   const explained = new Set(
@@ -9,16 +13,18 @@ t.test("troubleshooting.md explains each reason that `refit why` gives for pods 
       [...words.matchAll(/`(\w+)`/g)].map(([, reason]) => reason),
     ),
   );
-  const folder = new URL("../../cli/why/causes/", import.meta.url);
-  const sources = readdirSync(folder).filter((name) => name.endsWith(".ts") && !name.endsWith("_test.ts"));
-  const given = sources.flatMap((name) =>
-    [...readFileSync(new URL(name, folder), "utf8").matchAll(/\breason: ([^,\n]*)/g)].flatMap(
-      ([, value = ""]) => [...value.matchAll(/"([A-Z]\w+)"/g)].map(([, reason]) => reason),
-    ),
-  );
-  t.ok(given.length > 20);
+  const root = new URL("../../", import.meta.url);
+  const sources = globSync(["cli/why/**/*.ts", "controller/**/*.ts"], { cwd: root.pathname });
+  const given = sources
+    .filter((name) => !name.endsWith("_test.ts"))
+    .flatMap((name) => [...readFileSync(new URL(name, root), "utf8").matchAll(reasons)])
+    .flatMap(([, , value = ""]) => [...value.matchAll(/(?<!=== )"([A-Z]\w+)"/g)])
+    .map(([, reason]) => reason);
+  t.ok(given.length > 60);
   t.same(
-    [...new Set(given)].filter((reason) => reason !== "ErrImagePull" && !explained.has(reason)),
+    [...new Set([...given, ...outlooks.keys()])].filter(
+      (reason) => reason !== "ErrImagePull" && !explained.has(reason),
+    ),
     [],
   );
 });

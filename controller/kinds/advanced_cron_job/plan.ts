@@ -199,6 +199,6 @@ function waitingFor(next: number | undefined): Waiting[] {
     return [{ reason: "Schedule", message, until: "that time comes" }];
   }
   return [
-    { reason: "Schedule", message: "no day ever matches the schedule", until: "spec.schedule is changed" },
+    { reason: "NeverDue", message: "no day ever matches the schedule", until: "spec.schedule is changed" },
   ];
 }

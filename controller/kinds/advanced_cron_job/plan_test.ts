@@ -181,7 +181,7 @@ t.test("schedules that cannot be read, or never start anything, are waited for i
   const nowhere = new CronModel({ timeZone: "No/Where" });
   t.match(nowhere.plan().waiting[0]?.message, "unknown time zone No/Where");
   const never = new CronModel({ schedule: "0 0 30 2 *" });
-  t.match(never.settle(), { requeueAfterMs: undefined, waiting: [{ reason: "Schedule" }] });
+  t.match(never.settle(), { requeueAfterMs: undefined, waiting: [{ reason: "NeverDue" }] });
 });
 
 t.test("a timer is never trusted for longer than a minute", async (t) => {
