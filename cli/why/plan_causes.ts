@@ -8,7 +8,7 @@ import type { Forecast } from "./forecast.ts";
 import { patchCommand, patchFieldCommand, showCommand } from "./patch_command.ts";
 
 /** Reasons of plans that time alone does not end; all others are under way. */
-export const outlooks: ReadonlyMap<string, Outlook> = new Map([
+const outlooks: ReadonlyMap<string, Outlook> = new Map([
   ...reasons("stuck", "Paused OnDelete InPlaceOnly SelectingAll NameTaken NoOrdinal NotUpgradable"),
   ...reasons("stuck", "NotUpgradablePods NoNode FailedPod Malformed NamespaceNotExists ConflictOccurred"),
   ...reasons("stuck", "Allocation InjectionRevision NoTargets NoTarget TooManyMissedTimes NeverDue"),
