@@ -13,6 +13,11 @@ const mostReasons = 12;
 const mostLines = 12;
 const mostNamed = 500;
 
+/** An answer about 10,000 pods reads all of them: of that time four times is rest, so that asking again and again takes a fifth. */
+export function restAfter(tookMs: number, usualMs: number): number {
+  return Math.max(usualMs, 4 * tookMs);
+}
+
 export interface Answered {
   readonly item: AnswerItem;
   /** Since when the first reason holds. */

@@ -22,6 +22,11 @@ export class Feed {
     return this.#state;
   }
 
+  /** Whether somebody sees what is put. */
+  get isSeen(): boolean {
+    return this.#followers.size + this.#listeners.size > 0;
+  }
+
   put(key: string, item: Item): void {
     if (isSameItem(this.#state.get(key), item)) return;
     this.#state.set(key, item);

@@ -6,7 +6,7 @@ import { describeError } from "../errors.ts";
 import { pluralName, type ResourceType } from "../resource_types.ts";
 import { workloads } from "../rollout/workloads.ts";
 import type { Target } from "../target.ts";
-import { answerAbout } from "./answer_item.ts";
+import { answerAbout, restAfter } from "./answer_item.ts";
 import { Feed } from "./feed.ts";
 import { Followed } from "./follow_resource.ts";
 import { clusterKey, type WorkloadItem } from "./shared/items.ts";
@@ -31,6 +31,7 @@ const statusMs = 500;
 
 interface Asked {
   at: number;
+  tookMs: number;
   /** It changed after it was asked about. */
   isOld: boolean;
 }
@@ -129,7 +130,7 @@ export class Fleet {
     const problems = this.#followed.flatMap(({ problem }) => problem ?? []);
     const isComplete = this.#followed.every(({ isSettled }) => isSettled);
     this.feed.put(clusterKey, { is: "cluster", isComplete, problems });
-    for (const key of this.#due()) void this.#explain(key);
+    if (this.feed.isSeen) for (const key of this.#due()) void this.#explain(key);
     this.#timer.splice(
       0,
       this.#timer.length,
@@ -145,7 +146,7 @@ export class Fleet {
     for (const [key, item] of this.#listed) {
       if (item.state === "done" || explained++ >= mostExplained) continue;
       const asked = this.#asked.get(key);
-      const rest = asked === undefined ? 0 : asked.isOld ? restMs : againMs;
+      const rest = asked === undefined ? 0 : restAfter(asked.tookMs, asked.isOld ? restMs : againMs);
       if (!this.#running.has(key) && now - (asked?.at ?? 0) >= rest) due.push({ key, at: asked?.at ?? 0 });
     }
     due.sort((a, b) => a.at - b.at);
@@ -158,7 +159,8 @@ export class Fleet {
     if (target === undefined || item === undefined) return;
     const { access, host } = this.#options;
     this.#running.add(key);
-    this.#asked.set(key, { at: host.clock.now(), isOld: false });
+    const asked: Asked = { at: host.clock.now(), tookMs: 0, isOld: false };
+    this.#asked.set(key, asked);
     const explanation = await answerAbout(access, host, target, item.word).then(
       ({ item: { state, message, reasons }, since }): Explanation => ({
         state,
@@ -170,6 +172,7 @@ export class Fleet {
       (error: unknown) => refusedExplanation(error, item),
     );
     this.#running.delete(key);
+    asked.tookMs = host.clock.now() - asked.at;
     if (this.#isStopped || explanation === undefined || !this.#asked.has(key)) return;
     this.#explained.set(key, explanation);
     this.#show(key);

@@ -59,22 +59,55 @@ t.test("the word for a workload finds its type again, in commands that somebody 
   }
 });
 
-t.test("a workload that is opened before the list was read is shown when it was", async (t) => {
-  await makeCloneSet("early", 1);
-  const read = Promise.withResolvers<void>();
+/** A page whose requests go through a client of the test's. */
+function startPageOver(wrap: (client: Client) => Client): ReturnType<typeof startPage> {
   const host = processHost();
-  const opened = await startPage(`--kubeconfig ${kubeconfig}`, {
+  return startPage(`--kubeconfig ${kubeconfig}`, {
     ...host,
     connect: async (request) => {
       const { client, namespace } = await host.connect(request);
-      // A watch sends the list first.
-      const watch: Client["watch"] = async (resource, options) => {
-        await read.promise;
-        return await client.watch(resource, options);
-      };
-      return { namespace, client: { ...keptClient(client), watch, close: () => client.close() } };
+      return { namespace, client: wrap({ ...keptClient(client), close: () => client.close() }) };
     },
   });
+}
+
+t.test("a page that nobody looks at asks for no reasons", async (t) => {
+  const read: string[] = [];
+  const unseen = await startPageOver((client) => ({
+    ...client,
+    get: (resource, ref, options) => {
+      read.push(resource.plural);
+      return client.get(resource, ref, options);
+    },
+  }));
+  const { state, until } = follow(t, page, "/events");
+  const hasReason = (items: ReadonlyMap<string, Item>, name: string) => (): boolean => {
+    const item = items.get(`clonesets.apps.kruise.io/default/${name}`);
+    return item?.is === "workload" && item.reason !== "";
+  };
+  // When the second one has an answer, the first one was due for longer than a look at what is due takes to come.
+  for (const name of ["unseen", "neither"]) {
+    await makeCloneSet(name, 1, { image: "nginx:no-such-tag" });
+    await until(hasReason(state, name));
+  }
+  t.strictSame(read, []);
+  const seen = follow(t, unseen, "/events");
+  await seen.until(hasReason(seen.state, "unseen"));
+  t.ok(read.includes("clonesets"));
+  t.equal(await unseen.stop(), 0);
+});
+
+t.test("a workload that is opened before the list was read is shown when it was", async (t) => {
+  await makeCloneSet("early", 1);
+  const read = Promise.withResolvers<void>();
+  const opened = await startPageOver((client) => ({
+    ...client,
+    // A watch sends the list first.
+    watch: async (resource, options) => {
+      await read.promise;
+      return await client.watch(resource, options);
+    },
+  }));
   const { state, until } = follow(t, opened, "/events?workload=clonesets.apps.kruise.io/default/early");
   await sleep(200);
   t.equal(state.size, 0);

@@ -7,7 +7,7 @@ import { type AnyObject, at, listAt, selectorAt, textAt } from "../fields.ts";
 import { readTarget, type Target } from "../target.ts";
 import { type PodSource, podSourceOf } from "../why/causes/pod_sources.ts";
 import { shownText } from "../why/causes/shown_text.ts";
-import { answerAbout } from "./answer_item.ts";
+import { answerAbout, restAfter } from "./answer_item.ts";
 import { Feed } from "./feed.ts";
 import type { Fleet, FleetOptions } from "./fleet.ts";
 import { Followed, type Kept } from "./follow_resource.ts";
@@ -56,6 +56,7 @@ export class WorkloadFeed {
   #root = "";
   #timer: { cancel(): void } | undefined;
   #askedAt = 0;
+  #tookMs = 0;
   #isOld = true;
   #isGone = false;
   #isStopped = false;
@@ -222,12 +223,13 @@ export class WorkloadFeed {
   async #tick(): Promise<void> {
     const { access, host } = this.#options;
     const { clock } = host;
-    if (clock.now() - this.#askedAt >= (this.#isOld ? restMs : againMs)) {
+    if (clock.now() - this.#askedAt >= restAfter(this.#tookMs, this.#isOld ? restMs : againMs)) {
       this.#isOld = false;
-      this.#askedAt = clock.now();
+      const begun = clock.now();
       // What fails of the details is said by the answer, which reads the same object.
       await Promise.all([this.#answer(access), this.#details.read().catch(() => undefined)]);
       this.#askedAt = clock.now();
+      this.#tookMs = this.#askedAt - begun;
     }
     if (this.#isStopped) return;
     this.#events?.show((uid) => this.#isOurs(uid));
