@@ -16,6 +16,7 @@ function server(request: (method: string, path: string, body?: object) => unknow
     delete: never,
     watch: never,
     request: async (method, path, body) => request(method, path, body),
+    stream: never,
     close: async () => undefined,
   };
 }

@@ -38,7 +38,7 @@ export async function* follow(
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!passes(error)) throw error;
+      if (!isPassing(error)) throw error;
     }
     await clock.sleep(pauseBetweenWatchesMs, signal).catch(() => undefined);
     if (signal.aborted) return;
@@ -72,14 +72,14 @@ export async function* followList<T>(
         if (batch.some(({ type }) => type === "ERROR")) break;
       }
     } catch (error) {
-      if (!signal.aborted && !passes(error)) throw error;
+      if (!signal.aborted && !isPassing(error)) throw error;
     }
     await clock.sleep(pauseBetweenWatchesMs, signal).catch(() => undefined);
   }
 }
 
 /** Whether a second try may mend it. */
-function passes(error: unknown): boolean {
+export function isPassing(error: unknown): boolean {
   return isKubeError(error, "Gone", "Network", "Timeout", "Unavailable", "ServerError", "TooManyRequests");
 }
 

@@ -14,6 +14,7 @@ export function withTimeout(client: Client, ms: number): Client {
     delete: (resource, ref, options) => client.delete(resource, ref, limited(options)),
     watch: (resource, options) => client.watch(resource, options),
     request: (method, path, body, options) => client.request(method, path, body, limited(options)),
+    stream: (path, signal) => client.stream(path, signal),
     close: () => client.close(),
   };
 }

@@ -190,14 +190,22 @@ class KubeClient implements Client {
   }
 
   async request(method: string, path: string, body?: object, options: RequestOptions = {}): Promise<unknown> {
-    const place = { plural: path.split("?")[0]?.split("/").slice(1, 3).join("/") ?? "", codec: plainCodec };
-    const answer = await this.#send(place, method, method, path, options, {
+    const answer = await this.#send(plainPlace(path), method, method, path, options, {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       repeatable: method === "GET" || method === "HEAD",
     });
     if (answer.body.byteLength === 0) return undefined;
     if (contentTypeOf(answer).includes("json")) return named(path, () => parseJson(answer.body));
     return new TextDecoder().decode(answer.body);
+  }
+
+  async stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const { chunks } = await this.#requester.open({
+      ...this.#call(plainPlace(path), "GET", "GET", path, {}),
+      signal: AbortSignal.any([signal, this.#closing.signal]),
+      repeatable: true,
+    });
+    return chunks;
   }
 
   async close(): Promise<void> {
@@ -254,6 +262,10 @@ class KubeClient implements Client {
 }
 
 const plainCodec = { accept: "application/json, */*" };
+
+function plainPlace(path: string): { plural: string; codec: { accept: string } } {
+  return { plural: path.split("?")[0]?.split("/").slice(1, 3).join("/") ?? "", codec: plainCodec };
+}
 
 function createPath(
   resource: Resource<unknown>,

@@ -124,6 +124,11 @@ export interface Client {
   watch<T>(resource: Resource<T>, options: WatchOptions): Promise<WatchStream<T>>;
   /** Plain JSON request, for discovery and non-resource paths. */
   request(method: string, path: string, body?: object, options?: RequestOptions): Promise<unknown>;
+  /**
+   * Text of a path that goes on, such as a container's log: bytes as they come, until the server ends them. Opened once; throws
+   * KubeError when it is refused, and while it is read when the connection breaks.
+   */
+  stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   close(): Promise<void>;
 }
 

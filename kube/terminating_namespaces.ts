@@ -52,6 +52,7 @@ export class TerminatingNamespaces {
       delete: (resource, ref, options) => client.delete(resource, ref, options),
       watch: (resource, options) => client.watch(resource, options),
       request: (method, path, body, options) => client.request(method, path, body, options),
+      stream: (path, signal) => client.stream(path, signal),
       close: () => client.close(),
     };
   }

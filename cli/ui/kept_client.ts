@@ -11,6 +11,7 @@ export function keptClient(client: Client): Client {
     delete: (resource, ref, options) => client.delete(resource, ref, options),
     watch: (resource, options) => client.watch(resource, options),
     request: (method, path, body, options) => client.request(method, path, body, options),
+    stream: (path, signal) => client.stream(path, signal),
     close: async () => undefined,
   };
 }

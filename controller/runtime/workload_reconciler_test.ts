@@ -86,6 +86,7 @@ function scene(t: Test, settings: Settings) {
     delete: none,
     watch: none,
     request: none,
+    stream: none,
     close: async () => undefined,
     async patch(resource, _ref, { body }) {
       const isPod = resource.plural === "pods";

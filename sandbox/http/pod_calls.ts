@@ -1,7 +1,6 @@
 /** Subresources that only pods have. */
 
 import { cloneJson, compileSelector, formatTime } from "../../kube/core/index.ts";
-import { logAnnotation, ofContainer } from "../annotations.ts";
 import type { StoredObject } from "../cluster.ts";
 import { fieldsAt, isSelector, numberAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
 import type { World } from "../world.ts";
@@ -9,13 +8,13 @@ import { type DeleteOptions, deleteAtOnce } from "../writes/delete.ts";
 import { type UpdateParts, updateObject } from "../writes/update.ts";
 import { ApiError, badRequest, conflict, notFound } from "./api_error.ts";
 import { expectedCore, readObject } from "./body.ts";
-import { type Exchange, type Reply, statusReply, textReply } from "./exchange.ts";
+import { type Exchange, type Reply, statusReply } from "./exchange.ts";
 import type { Target } from "./target.ts";
 import { writeRequest } from "./write.ts";
 
 const success = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
 
-function podOf(target: Target): StoredObject {
+export function podOf(target: Target): StoredObject {
   const revision = target.served.resource.table.get(target.namespace, target.name);
   if (revision === undefined) throw notFound(target.served, target.name);
   return revision.object;
@@ -152,29 +151,9 @@ function tooMany(why: string): ApiError {
   });
 }
 
-function checkScheduled(pod: StoredObject): void {
+export function checkScheduled(pod: StoredObject): void {
   if (textAt(pod, "spec", "nodeName") !== "") return;
   throw badRequest(`pod ${pod.metadata.name ?? ""} does not have a host assigned`);
-}
-
-export async function podLog(_world: unknown, exchange: Exchange, target: Target): Promise<Reply> {
-  const pod = podOf(target);
-  const names = ["containers", "initContainers", "ephemeralContainers"].flatMap((list) =>
-    objectsAt(pod, "spec", list).map((container) => textAt(container, "name")),
-  );
-  const wanted = exchange.query.get("container") ?? "";
-  if (wanted === "" && objectsAt(pod, "spec", "containers").length > 1) {
-    throw badRequest(
-      `a container name must be specified for pod ${target.name}, choose one of: [${names.join(" ")}]`,
-    );
-  }
-  if (wanted !== "" && !names.includes(wanted)) {
-    throw badRequest(`container ${wanted} is not valid for pod ${target.name}`);
-  }
-  checkScheduled(pod);
-  const log = ofContainer(pod.metadata, wanted || (names[0] ?? ""), logAnnotation);
-  if (log !== undefined) return textReply(200, `${log}\n`);
-  return textReply(200, "no logs: containers of the sandbox are simulated and print nothing\n");
 }
 
 export async function refuseStream(_world: unknown, _exchange: Exchange, target: Target): Promise<Reply> {

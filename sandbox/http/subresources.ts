@@ -2,7 +2,8 @@
 import type { Subresource } from "../resources/resource.ts";
 import type { World } from "../world.ts";
 import type { Exchange, Reply } from "./exchange.ts";
-import { bindPod, evictPod, podLog, refuseStream } from "./pod_calls.ts";
+import { bindPod, evictPod, refuseStream } from "./pod_calls.ts";
+import { podLog } from "./pod_log.ts";
 import { getObject } from "./read.ts";
 import { getScale, patchScale, putScale } from "./scale.ts";
 import type { Target } from "./target.ts";
@@ -11,7 +12,8 @@ import { finalizeNamespace, patchObject, putObject } from "./write.ts";
 
 export interface SubresourceCall {
   readonly verb: string;
-  readonly handler: (world: World, exchange: Exchange, target: Target) => Promise<Reply>;
+  /** Without a reply it answers itself. */
+  readonly handler: (world: World, exchange: Exchange, target: Target) => Promise<Reply | undefined>;
 }
 
 type Handlers = Readonly<Record<string, SubresourceCall["handler"]>>;

@@ -63,6 +63,7 @@ function watched(sandbox: TestSandbox): Watched {
     delete: (...words) => inner.delete(...words),
     watch: (...words) => inner.watch(...words),
     request: (...words) => inner.request(...words),
+    stream: (...words) => inner.stream(...words),
     close: () => inner.close(),
     patch: (resource, ref, patch, options) => {
       const body = JSON.stringify(patch.body);

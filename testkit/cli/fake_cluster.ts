@@ -1,9 +1,9 @@
 /** The API server that commands talk to: one form for all versions, and discovery of what commands know. */
 import { KubeError } from "../../kube/index.ts";
-import { type FakeServer, fakeServer } from "../kube/fake_server.ts";
+import { type FakeServer, type FakeServerOptions, fakeServer } from "../kube/fake_server.ts";
 
-export function fakeCluster(): FakeServer {
-  return fakeServer({ request: discovery });
+export function fakeCluster(options: Pick<FakeServerOptions, "stream"> = {}): FakeServer {
+  return fakeServer({ request: discovery, ...options });
 }
 
 interface ServedType {

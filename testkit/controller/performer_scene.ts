@@ -39,6 +39,7 @@ export function performerOn(served: Partial<Client>, settings: Settings = {}) {
     delete: none,
     watch: none,
     request: none,
+    stream: none,
     close: async () => undefined,
     ...served,
   };

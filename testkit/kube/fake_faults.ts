@@ -1,7 +1,16 @@
 /** Faults of a server, put in between a client and its caller, by verb. */
 import { type Client, type Clock, KubeError } from "../../kube/index.ts";
 
-export type FaultyVerb = "get" | "list" | "create" | "replace" | "patch" | "delete" | "watch" | "request";
+export type FaultyVerb =
+  | "get"
+  | "list"
+  | "create"
+  | "replace"
+  | "patch"
+  | "delete"
+  | "watch"
+  | "request"
+  | "stream";
 
 /** What happens around one call. Each part may throw or wait. */
 export interface Fault {
@@ -43,6 +52,7 @@ export function withFaults(client: Client, faults: Partial<Record<FaultyVerb, Fa
     watch: (resource, options) => around("watch", resource.plural, "", () => client.watch(resource, options)),
     request: (method, path, body, options) =>
       around("request", path, method, () => client.request(method, path, body, options)),
+    stream: (path, signal) => around("stream", path, "", () => client.stream(path, signal)),
     close: () => client.close(),
   };
 }

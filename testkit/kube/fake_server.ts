@@ -40,6 +40,8 @@ export interface FakeServerOptions {
   readonly refuse?: (patch: SentPatch) => KubeError | undefined;
   /** Answers what is asked of a path; default: refused. */
   readonly request?: (path: string) => unknown;
+  /** Answers a stream of text that is opened, such as a log; default: refused. */
+  readonly stream?: (path: string, signal: AbortSignal) => AsyncIterable<Uint8Array>;
 }
 
 export function fakeServer(options: FakeServerOptions = {}): FakeServer {
@@ -180,6 +182,10 @@ export class FakeServer {
       request: async (_method, path) => {
         if (this.#options.request) return this.#options.request(path);
         throw new KubeError("MethodNotAllowed", "no plain requests here");
+      },
+      stream: async (path, signal) => {
+        if (this.#options.stream) return this.#options.stream(path, signal);
+        throw new KubeError("MethodNotAllowed", "no streams here");
       },
       close: () => Promise.resolve(),
     };

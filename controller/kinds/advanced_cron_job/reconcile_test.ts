@@ -38,6 +38,7 @@ function scene(names: readonly string[]) {
     },
     watch: refused,
     request: refused,
+    stream: refused,
     delete: refused,
     close: async () => undefined,
     create: <T>(resource: Resource<T>, namespace: string | undefined, body: unknown) =>

@@ -75,6 +75,7 @@ function setUp(cached: Pod | undefined, stored: Pod | undefined, refuse = "") {
     replace: unused,
     watch: unused,
     request: unused,
+    stream: unused,
     close: async () => undefined,
     async get(of) {
       calls.push(`get ${of.plural}`);

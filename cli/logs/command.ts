@@ -1,21 +1,25 @@
 /** Logs, by kubectl; of a workload that kubectl does not know, those of its pods. */
 import { formatSelector, type LabelSelector } from "../../kube/core/index.ts";
 import { type Flags, parseArguments } from "../arguments.ts";
-import type { Call, Command } from "../command.ts";
+import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { globalFlags } from "../global_flags.ts";
 import { commandHelp } from "../help.ts";
+import { runKubectl } from "../objects/pass_through.ts";
 import { objectName, type ResourceType } from "../resource_types.ts";
-import { readTarget } from "../target.ts";
-import { runKubectl } from "./pass_through.ts";
+import { readTarget, type Target } from "../target.ts";
+import { followedFlagNames, followOptions, isFollowing, mostStreams } from "./follow_flags.ts";
+import { followLogs } from "./follow_logs.ts";
 
 export const logs: Command = {
   name: "logs",
   summary: "Print logs of a pod or a workload (by kubectl).",
   usage: "POD|TYPE/NAME [-c CONTAINER] [-f] [...]",
   details: `All flags are those of "kubectl logs". For a CloneSet and the other workloads of apps.kruise.io each line has its pod and
-container in front, and --max-log-requests is 50 unless it is given; a pod that comes later is not followed.`,
+container in front, and --max-log-requests is 50 unless it is given. With -f their pods that come later are followed, too, and
+containers that restart; a stream that breaks is opened again where it was. It takes ${followedFlagNames} then, and ends
+with Ctrl-C, or once the workload is deleted or the job is over.`,
   examples: ["refit logs clone/sample -f", "refit logs ads/agent --tail 20 --all-containers"],
   flags: {},
   raw: "kubectl",
@@ -24,24 +28,41 @@ container in front, and --max-log-requests is 50 unless it is given; a pod that 
       call.io.stdout.write(await commandHelp(logs));
       return 0;
     }
-    return runKubectl(call, ["logs", ...(await withSelector(call, call.words))]);
+    const own = await ownWorkload(call);
+    if (own === undefined) return runKubectl(call, ["logs", ...call.words]);
+    const { access, target, selector, before, after } = own;
+    const words = [...before, ...after];
+    if (isFollowing(words)) return followLogs(call, access, target, selector, followOptions(words));
+    const most = words.some((word) => word.startsWith("--max-log-requests"))
+      ? []
+      : [`--max-log-requests=${mostStreams}`];
+    return runKubectl(call, ["logs", ...before, "-l", selector, "--prefix", ...most, ...after]);
   },
 };
 
-/** The words with a workload of ours named by its pods' labels; as they are for all else. */
-async function withSelector(call: Call, words: readonly string[]): Promise<readonly string[]> {
+/** A workload of ours, which kubectl does not know, and the words around its name. */
+interface OwnWorkload {
+  readonly access: ClusterAccess;
+  readonly target: Target;
+  /** Of its pods. */
+  readonly selector: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** Undefined where the words name none. */
+async function ownWorkload(call: Call): Promise<OwnWorkload | undefined> {
+  const { words } = call;
   const at = words.findIndex((word) => /^[\w.-]+\/[\w.-]+$/.test(word));
   const [typeName = "", name = ""] = (words[at] ?? "").split("/");
-  if (name === "") return words;
+  if (name === "") return undefined;
   const access = await call.clusterFor(ownFlags(words));
   const type = await access.types.lookUp(typeName);
-  if (type?.group !== "apps.kruise.io") return words;
-  const ref = { namespace: access.namespace, name };
-  const object = await readTarget(access, { type, ref });
-  const selector = formatSelector(await selectorOf(type, object));
+  if (type?.group !== "apps.kruise.io") return undefined;
+  const target = { type, ref: { namespace: access.namespace, name } };
+  const selector = formatSelector(await selectorOf(type, await readTarget(access, target)));
   if (selector === "") throw new CliError(`${objectName(type, name)} has no pods that can be told by labels`);
-  const most = words.some((word) => word.startsWith("--max-log-requests")) ? [] : ["--max-log-requests=50"];
-  return [...words.slice(0, at), "-l", selector, "--prefix", ...most, ...words.slice(at + 1)];
+  return { access, target, selector, before: words.slice(0, at), after: words.slice(at + 1) };
 }
 
 async function selectorOf(type: ResourceType, object: AnyObject): Promise<LabelSelector> {
