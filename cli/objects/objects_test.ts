@@ -327,12 +327,12 @@ t.test("logs of a workload are those of its pods, by its selector", async (t) =>
   };
   const { client } = withPods();
   const logs = (words: string) => run(`logs ${words}`, { client, host: { runProgram } });
-  t.equal((await logs("-f clone/pick -c web --tail 5 -n default")).code, 0);
+  t.equal((await logs("clone/pick -c web --tail 5 -n default")).code, 0);
   await logs("clone/pick --max-log-requests=3");
   await logs("deploy/web");
   await logs("pick-a");
   t.same(calls, [
-    "logs -f -l app=pick --prefix --max-log-requests=50 -c web --tail 5 -n default",
+    "logs -l app=pick --prefix --max-log-requests=50 -c web --tail 5 -n default",
     "logs -l app=pick --prefix --max-log-requests=3",
     "logs deploy/web",
     "logs pick-a",
