@@ -123,6 +123,27 @@ t.test("status gives up after its timeout", async (t) => {
   t.equal(stderr, "error: timed out waiting for the condition\n");
 });
 
+t.test("the last lines of status are wrapped on a terminal, without one they are whole", async (t) => {
+  const cluster = fakeCluster();
+  cluster.put("clonesets.apps.kruise.io", cloneSet("sample", { status: { updatedReplicas: 1 } }));
+  const { client } = cluster;
+  const last = async (isTTY: boolean) => {
+    const clock = testClock();
+    const line = "rollout status clone/sample --timeout 2s";
+    const running = run(line, { client, host: { clock }, io: { isTTY, columns: 30 } });
+    await clock.advance(2000);
+    return running;
+  };
+  const cut = await last(true);
+  t.equal(cut.stderr, "error: timed out waiting for\nthe condition\n");
+  t.equal(cut.code, 1);
+  t.match(cut.stdout, /\n/);
+  for (const line of cut.stdout.split("\n")) t.ok(line.length <= 30, line);
+  const whole = await last(false);
+  t.equal(whole.stderr, "error: timed out waiting for the condition\n");
+  t.equal(whole.stdout.split("\n").length, 2, whole.stdout);
+});
+
 t.test("with -o status prints one object in the end, with a reason and the usual exit code", async (t) => {
   const cluster = fakeCluster();
   const clones = "clonesets.apps.kruise.io";

@@ -5,11 +5,13 @@ import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, conditionOf, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
+import { sentenceWidth } from "../io.ts";
 import { targetOrWorkload } from "../named_workload.ts";
 import { type AnswerFormat, answerFlag, answerFormat, printObject } from "../object_output.ts";
 import { redrawingTerminal } from "../redrawn_lines.ts";
 import { inNamespace, objectName, objectResource } from "../resource_types.ts";
 import { readTarget, type Target } from "../target.ts";
+import { wrapped } from "../text_table.ts";
 import type { FirstCause } from "../why/explain.ts";
 import { LiveStatus } from "./live_status.ts";
 import type { Progress } from "./progress.ts";
@@ -75,7 +77,22 @@ async function runStatus(call: Call): Promise<number> {
         await reporter.report(object);
         return exitCodes.done;
       });
-  return format === undefined ? reported : answered(call, target, reporter, format, reported);
+  const ended = format === undefined ? reported : answered(call, target, reporter, format, reported);
+  return ended.catch((error: unknown) => {
+    throw error instanceof RolloutEnd ? lastLines(call, error) : error;
+  });
+}
+
+/** The same end, in lines that a terminal does not cut. */
+function lastLines({ io }: Call, { message, exitCode }: RolloutEnd): CliError {
+  const [first = "", ...others] = statusSentence(`error: ${message}`, sentenceWidth(io));
+  return new CliError([first.slice("error: ".length), ...others].join("\n"), { exitCode });
+}
+
+/** A command to paste stays in one line. */
+function statusSentence(text: string, width: number): string[] {
+  const tied = text.replace(/"refit [^"]*"/g, (command) => command.replaceAll(" ", "\u00a0"));
+  return wrapped(tied, width).map((line) => line.replaceAll("\u00a0", " "));
 }
 
 /** The end of a rollout as an object; where it is an error, that goes to standard error as always. */
@@ -179,7 +196,7 @@ class StatusReporter {
     this.#pause = undefined;
     if (this.#newest !== undefined) this.#printMessage(this.#newest.progress);
     else if (this.#live !== undefined && this.#seen.progress !== undefined)
-      this.#call.print(this.#seen.progress.message);
+      this.#say(this.#seen.progress.message);
     this.#newest = undefined;
   }
 
@@ -215,8 +232,13 @@ class StatusReporter {
 
   #printMessage(progress: Progress): void {
     if (this.#isAnswered) return;
-    if (progress.state === "waiting" && progress.isRemark === true) this.#call.warn(progress.message);
-    else this.#call.print(progress.message);
+    this.#say(progress.message, progress.state === "waiting" && progress.isRemark === true);
+  }
+
+  #say(message: string, isRemark = false): void {
+    for (const line of statusSentence(message, sentenceWidth(this.#call.io)))
+      if (isRemark) this.#call.warn(line);
+      else this.#call.print(line);
   }
 
   #holdBack(): void {
