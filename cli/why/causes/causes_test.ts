@@ -866,3 +866,62 @@ t.test(
     t.pass("no counterexample");
   },
 );
+
+t.test(
+  "an image that the registry refuses is stuck as soon as the node says so, one that it cannot ask for after a minute",
+  (t) => {
+    const outlook = (message: string, seconds: number, reason = "ErrImagePull") => {
+      const notReady = { ...condition("Ready", "False"), lastTransitionTime: ago(seconds) };
+      const state = { waiting: { reason, message } };
+      return podCauses(
+        factsWith({ pods: [podWith({ status: { conditions: [notReady] }, container: { state } })] }),
+      )[0]?.outlook;
+    };
+    const refusals = [
+      'failed to pull and unpack image "docker.io/library/web:1": failed to resolve reference: docker.io/library/web:1: not found',
+      "reading manifest v9 in quay.io/x: manifest unknown",
+      "pull access denied, repository does not exist or may require authorization: server message: insufficient_scope",
+      "unexpected status from HEAD request to https://r/v2/x/manifests/1: 403 Forbidden",
+      "failed to authorize: failed to fetch anonymous token: 401 Unauthorized",
+    ];
+    for (const message of refusals) t.equal(outlook(message, 1), "stuck", message);
+    const passing = [
+      "dial tcp 10.0.0.1:443: i/o timeout",
+      "unexpected status code 503 Service Unavailable",
+      "pull QPS exceeded",
+      "toomanyrequests: You have reached your pull rate limit",
+      "",
+    ];
+    for (const message of passing) {
+      t.equal(outlook(message, 1), "moving", message);
+      t.equal(outlook(message, 61, "ImagePullBackOff"), "stuck", message);
+    }
+    t.equal(outlook("couldn't parse image name", 1, "InvalidImageName"), "stuck");
+    t.end();
+  },
+);
+
+t.test("a container that an update in place has stopped does not crash", (t) => {
+  const reasons = (gate: object, container: object) => {
+    const conditions = [condition("Ready", "False"), condition("InPlaceUpdateReady", "False", gate)];
+    return podCauses(factsWith({ pods: [podWith({ status: { conditions }, container })] })).map(
+      ({ reason }) => reason,
+    );
+  };
+  const ended = (seconds: number, exitCode = 0) => ({
+    exitCode,
+    reason: "Completed",
+    finishedAt: ago(seconds),
+  });
+  const stopped = { restartCount: 4, state: { terminated: ended(3) } };
+  t.notOk(reasons({ lastTransitionTime: ago(5) }, stopped).includes("CrashLoopBackOff"));
+  t.ok(reasons({ lastTransitionTime: ago(2) }, stopped).includes("CrashLoopBackOff"), "it ended before");
+  const again = { restartCount: 4, state: { running: {} }, lastState: { terminated: ended(9, 137) } };
+  const open = { status: "True", lastTransitionTime: ago(5) };
+  t.notOk(reasons(open, again).includes("CrashLoopBackOff"), "the gate was opened after it had been stopped");
+  t.ok(
+    reasons({ ...open, lastTransitionTime: ago(30) }, again).includes("CrashLoopBackOff"),
+    "it ended afterwards",
+  );
+  t.end();
+});

@@ -1,7 +1,7 @@
 /** Pods on a node whose containers do not come to run, or do not stay. */
 import { counted } from "../../../kube/core/index.ts";
 import type { EventFacts, Facts } from "./facts.ts";
-import { type ContainerFacts, isTrue, notReadySince, type PodFacts } from "./pod_facts.ts";
+import { type ContainerFacts, type EndFacts, isTrue, notReadySince, type PodFacts } from "./pod_facts.ts";
 import { describePod, type Found, minute, never, type PodReason, second } from "./pod_reason.ts";
 import { shownText } from "./shown_text.ts";
 
@@ -38,6 +38,10 @@ const isUnsaid = (reason: string): boolean => ["", "ContainerCreating", "PodInit
 const pullReasons = ["ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed"];
 const nameReasons = ["InvalidImageName", "ErrImageNeverPull", "ImageInspectError"];
 
+/** What registries answer of an image that they do not have, or not for this caller: asking again changes nothing. */
+const refusedPull =
+  /\bnot found\b|manifest unknown|name unknown|does not exist|\bunauthorized\b|authentication required|authorization failed|\bdenied\b|\b40[134] (?:unauthorized|forbidden|not found)/i;
+
 export const imageMissing: PodReason = (pod, facts) => {
   const container = firstOf(pod, ({ waiting }) =>
     [...pullReasons, ...nameReasons].includes(waiting?.reason ?? ""),
@@ -52,7 +56,7 @@ export const imageMissing: PodReason = (pod, facts) => {
     what: `container ${container.name} cannot have image ${shownText(container.image)}${said === "" ? "" : `: ${shownText(said)}`}`,
     key: `${container.name} ${container.image}`,
     since: notReadySince(pod),
-    stuckAfterMs: isRetried ? minute : 0,
+    stuckAfterMs: isRetried && !refusedPull.test(said) ? minute : 0,
     until: isRetried
       ? "the image can be pulled: the name is right, the registry has it, a pull secret allows it"
       : "the image is another one, or its pull policy",
@@ -94,15 +98,12 @@ export const notCreated: PodReason = (pod, facts) => {
 
 /** Also between two crashes, while the container runs once more. */
 export const crashing: PodReason = (pod, facts) => {
-  const container = firstOf(
-    pod,
-    ({ waiting, hasEnded, end, isInit, ready, restarts }) =>
-      waiting?.reason === "CrashLoopBackOff" ||
-      (hasEnded &&
-        end !== undefined &&
-        (end.exitCode !== 0 || (!isInit && pod.restartPolicy === "Always"))) ||
-      (!ready && !isInit && restarts > 1 && end !== undefined && facts.now - (end.at ?? 0) < 10 * minute),
-  );
+  const container = firstOf(pod, ({ waiting, hasEnded, end, isInit, ready, restarts }) => {
+    if (waiting?.reason === "CrashLoopBackOff") return true;
+    if (end === undefined || isStoppedForUpdate(pod, end)) return false;
+    if (hasEnded && (end.exitCode !== 0 || (!isInit && pod.restartPolicy === "Always"))) return true;
+    return !ready && !isInit && restarts > 1 && facts.now - (end.at ?? 0) < 10 * minute;
+  });
   const end = container?.end;
   if (container === undefined) return undefined;
   const { name, restarts, isInit } = container;
@@ -117,6 +118,13 @@ export const crashing: PodReason = (pod, facts) => {
     next: `kubectl logs ${pod.name} -c ${name} -n ${pod.namespace}${restarts > 0 ? " --previous" : ""}`,
   };
 };
+
+/** An update in place stops containers itself: while its gate is closed, or before it was opened again. */
+function isStoppedForUpdate(pod: PodFacts, { at }: EndFacts): boolean {
+  const gate = pod.conditions.get("InPlaceUpdateReady");
+  if (gate?.since === undefined || at === undefined) return false;
+  return gate.status === "False" ? at >= gate.since : at <= gate.since;
+}
 
 function endingOf(reason: string | undefined, code: number | undefined, isInit: boolean): string {
   if (reason === "OOMKilled") return "it needs less memory, or its limit is higher";
