@@ -39,6 +39,13 @@ export class Cast {
       watch?.silence();
       this.#for(forMs, () => watch?.resume());
     },
+    "move to server behind": ({ number, ms, forMs }) => {
+      const { faults } = this.#cluster.server;
+      const userAgent = `replica-${number}.`;
+      const verb = ["get", "list", "watch"];
+      this.#for(forMs, faults.add({ userAgent, verb, effect: { type: "lag", ms } }));
+      for (const watch of faults.watches({ userAgent })) watch.drop();
+    },
     "restart server": ({ forMs }) => {
       const { faults } = this.#cluster.server;
       const away = faults.add({ userAgent: "replica-", effect: { type: "drop", when: "before" } });

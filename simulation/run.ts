@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { Cast } from "./cast.ts";
 import { SimulatedCluster } from "./cluster.ts";
+import { keepHooks } from "./hook_keeper.ts";
 import { Observer, type Violation } from "./observer/observer.ts";
 import { type Story, staleMsAt } from "./story.ts";
 
@@ -34,6 +35,7 @@ export async function run(story: Story): Promise<Run> {
       observer?.violation(`${replica} met an error that nobody expected in: ${where}: ${log.at(-1)}`),
   });
   observer = new Observer(cluster, (now) => staleMsAt(story, now));
+  keepHooks(cluster, story.hooksHeldMs ?? 1_000);
   const cast = new Cast(cluster);
   const { clock } = cluster;
   const { violations } = observer;

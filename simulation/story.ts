@@ -4,8 +4,9 @@
  */
 import { type Random, seededRandom } from "../kube/index.ts";
 import type { FaultRule } from "../sandbox/index.ts";
+import type { Applied } from "./applied.ts";
 import { Chance } from "./chance.ts";
-import { type Applied, companionOf, makers } from "./manifests.ts";
+import { companionOf, makers } from "./manifests.ts";
 
 export type Act =
   | { readonly act: "create"; readonly path: string; readonly manifest: object }
@@ -27,6 +28,13 @@ export type Act =
   | { readonly act: "fault"; readonly rule: FaultRule; readonly forMs: number }
   | { readonly act: "break watches"; readonly how: "end" | "drop" | "truncate"; readonly share: number }
   | { readonly act: "silence watches"; readonly share: number; readonly forMs: number }
+  /** All that a replica reads comes from a server that is behind by so much: its watches begin again there. */
+  | {
+      readonly act: "move to server behind";
+      readonly number: number;
+      readonly ms: number;
+      readonly forMs: number;
+    }
   /** The server: nothing that replicas send arrives, their watches end, and it has forgotten what they have seen. */
   | { readonly act: "restart server"; readonly forMs: number }
   /** One container fails its probe. */
@@ -50,6 +58,8 @@ export interface Story {
   readonly history?: number;
   readonly namespaces: readonly string[];
   readonly steps: readonly Step[];
+  /** Who is asked by a lifecycle hook answers after so long. Default: 1,000. */
+  readonly hooksHeldMs?: number;
   /** When controllers hear late of what is stored, or their writes arrive late. */
   readonly stale: readonly Stale[];
 }
@@ -110,6 +120,7 @@ class Teller {
       replicas: this.#replicas,
       shards: chance.is(0.25) ? 2 : 1,
       history: chance.oneOf([10, 2_000]),
+      hooksHeldMs: chance.between(50, 30_000),
       nodes: this.#nodes,
       namespaces,
       steps: this.#steps.sort((a, b) => a.at - b.at),
@@ -182,7 +193,7 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 13)) {
+    switch (chance.whole(0, 14)) {
       case 9:
       case 10:
         return { act: "fail probe", share: chance.share(), forMs };
@@ -219,6 +230,11 @@ class Teller {
       case 7:
         this.#hearLate(forMs, forMs);
         return { act: "silence watches", share: chance.share(), forMs };
+      case 14: {
+        const ms = chance.between(200, 20_000);
+        this.#hearLate(forMs, ms + reconnectMs);
+        return { act: "move to server behind", number, ms, forMs };
+      }
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };
       default:

@@ -4,6 +4,8 @@ import type { SimulatedCluster } from "../cluster.ts";
 import { budgets } from "./budgets.ts";
 import { disruptions } from "./disruptions.ts";
 import { keyOf } from "./fields.ts";
+import { hooks } from "./hooks.ts";
+import { hotUpgrades } from "./hot_upgrades.ts";
 import { jobs } from "./jobs.ts";
 import { leadership } from "./leadership.ts";
 import type { Rule } from "./rule.ts";
@@ -75,4 +77,13 @@ export class Observer {
 }
 
 const owned = ["pods", "controllerrevisions.apps", "clonesets.apps.kruise.io"];
-const rules: readonly Rule[] = [disruptions, budgets, sidecars, jobs, spreads, leadership];
+const rules: readonly Rule[] = [
+  disruptions,
+  budgets,
+  hooks,
+  sidecars,
+  hotUpgrades,
+  jobs,
+  spreads,
+  leadership,
+];

@@ -4,6 +4,7 @@ import type { SimulatedCluster } from "../cluster.ts";
 import {
   amountAt,
   at,
+  conditionIs,
   controllerOf,
   isActive,
   isReady,
@@ -12,6 +13,7 @@ import {
   numberAt,
   textAt,
 } from "./fields.ts";
+import { unrested } from "./hot_upgrades.ts";
 import { hasOrdinal, ordinalOf, workloads } from "./workloads.ts";
 
 type Missing = (object: StoredObject, cluster: SimulatedCluster) => string[];
@@ -169,7 +171,7 @@ const daemonSet: Missing = (object, cluster) => {
   ];
 };
 
-const sidecarSet: Missing = (object) => {
+const sidecarSet: Missing = (object, cluster) => {
   const matched = numberAt(object, "status", "matchedPods");
   const strategy = at(object, "spec", "updateStrategy");
   const stay =
@@ -178,6 +180,7 @@ const sidecarSet: Missing = (object) => {
   return [
     ...isObserved(object),
     ...(found >= matched - stay ? [] : [`${found} of ${matched} pods are updated, not ${matched - stay}`]),
+    ...unrested(object, cluster.objects("pods", textAt(object, "spec", "namespace")).filter(isActive)),
   ];
 };
 
@@ -198,6 +201,49 @@ const broadcastJob: Missing = (object, cluster) => {
 
 const imagePullJob: Missing = (object) =>
   textAt(object, "status", "completionTime") === "" ? ["is not complete"] : [];
+
+const imageListPullJob: Missing = (object, cluster) => {
+  const children = cluster
+    .objects("imagepulljobs.apps.kruise.io", object.metadata.namespace)
+    .filter((job) => controllerOf(job)?.uid === object.metadata.uid);
+  return [
+    ...imagePullJob(object, cluster),
+    ...equal("jobs of its images", children.length, listAt(object, "spec", "images").length),
+  ];
+};
+
+/** None is missed: those that are gone or were too late are counted, too. */
+const ephemeralJob: Missing = (object) => {
+  if (at(object, "spec", "paused") === true) return [];
+  return textAt(object, "status", "completionTime") === "" ? ["is not complete"] : [];
+};
+
+const probeMarker: Missing = (object, cluster) => {
+  const app = textAt(object, "spec", "selector", "matchLabels", "app");
+  return cluster
+    .objects("pods", object.metadata.namespace)
+    .filter((pod) => pod.metadata.labels?.["app"] === app && isReady(pod))
+    .filter((pod) => !conditionIs(pod, "simulated.io/idle", "True"))
+    .map(({ metadata }) => `${metadata.name} does not tell what its probe found`);
+};
+
+/** Where its pods are is what is remembered. */
+const podState: Missing = (object, cluster) => {
+  const { namespace } = object.metadata;
+  const name = textAt(object, "spec", "targetRef", "name");
+  const target = cluster.server.cluster.get("statefulsets.apps.kruise.io", {
+    namespace: namespace ?? "",
+    name,
+  });
+  if (target === undefined) return [];
+  return podsOf(target, cluster).flatMap((pod) => {
+    const found = textAt(object, "status", "podStates", pod.metadata.name ?? "", "nodeName");
+    const node = textAt(pod, "spec", "nodeName");
+    return found === node
+      ? []
+      : [`${pod.metadata.name} is on ${node}, and ${found || "nothing"} is remembered`];
+  });
+};
 
 const unitedDeployment: Missing = (object, cluster) => {
   const subsets = cluster
@@ -251,6 +297,10 @@ const byResource: Readonly<Record<string, Missing>> = {
   "sidecarsets.apps.kruise.io": sidecarSet,
   "broadcastjobs.apps.kruise.io": broadcastJob,
   "imagepulljobs.apps.kruise.io": imagePullJob,
+  "imagelistpulljobs.apps.kruise.io": imageListPullJob,
+  "ephemeraljobs.apps.kruise.io": ephemeralJob,
+  "podprobemarkers.apps.kruise.io": probeMarker,
+  "persistentpodstates.apps.kruise.io": podState,
   "uniteddeployments.apps.kruise.io": unitedDeployment,
   "containerrecreaterequests.apps.kruise.io": recreateRequest,
   "advancedcronjobs.apps.kruise.io": cronJob,
