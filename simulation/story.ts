@@ -77,6 +77,9 @@ const beginMs = 5_000;
 /** Of a network and a server that are well. */
 const promptMs = 1_500;
 
+/** Of workloads and jobs in a story, those that were deleted among them. */
+const mostNames = 7;
+
 /** Watches that failed are tried again after a while. */
 const reconnectMs = 45_000;
 
@@ -93,7 +96,9 @@ class Teller {
   readonly #seed: number;
   readonly #chance: Chance;
   readonly #steps: Step[] = [];
-  readonly #applied: Applied[] = [];
+  /** That are there. */
+  #applied: Applied[] = [];
+  #names = 0;
   readonly #replicas: number;
   readonly #nodes: number;
   readonly #stale: Stale[] = [];
@@ -111,7 +116,7 @@ class Teller {
     for (let left = chance.whole(1, 4); left > 0; left--) this.#apply();
     for (let left = chance.whole(5, 25); left > 0; left--) {
       this.#now += chance.between(20, 60_000);
-      if (this.#applied.length < 6 && chance.is(0.05)) this.#apply();
+      if (this.#names < mostNames && (this.#applied.length === 0 || chance.is(0.05))) this.#apply();
       else if (chance.is(0.06)) this.#maintain();
       else this.#add(chance.is(0.55) ? this.#people() : this.#trouble());
     }
@@ -134,7 +139,8 @@ class Teller {
 
   #apply(): void {
     const chance = this.#chance;
-    const name = `w${this.#applied.length + 1}`;
+    this.#names += 1;
+    const name = `w${this.#names}`;
     const applied = chance.oneOf(makers)(chance, chance.oneOf(namespaces), name);
     this.#create(applied);
     const companion = chance.is(0.6) ? companionOf(chance, applied) : undefined;
@@ -159,10 +165,13 @@ class Teller {
 
   #people(): Act {
     const chance = this.#chance;
-    const { path, change } = chance.oneOf(this.#all());
+    const [first, ...others] = this.#applied;
+    if (first === undefined) return this.#podGoes();
+    const applied = chance.oneOf([first, ...others]);
+    const { path, change } = applied;
     switch (chance.whole(0, 9)) {
       case 0:
-        return chance.is(0.4) ? { act: "delete", path } : this.#podGoes();
+        return chance.is(0.4) ? this.#delete(applied) : this.#podGoes();
       case 1:
         return this.#podGoes();
       case 2:
@@ -178,10 +187,14 @@ class Teller {
     }
   }
 
-  #all(): [Applied, ...Applied[]] {
-    const [first, ...others] = this.#applied;
-    if (first === undefined) throw new Error("a story begins with an object");
-    return [first, ...others];
+  /** As often as not somebody makes it again by the same name: before all of it is gone, or later. */
+  #delete(deleted: Applied): Act {
+    const chance = this.#chance;
+    const { path, manifest } = deleted;
+    if (chance.is(0.5))
+      this.#steps.push({ at: this.#now + chance.between(20, 60_000), do: { act: "create", path, manifest } });
+    else this.#applied = this.#applied.filter((each) => each !== deleted);
+    return { act: "delete", path };
   }
 
   #podGoes(): Act {

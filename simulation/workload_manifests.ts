@@ -58,8 +58,9 @@ export const cloneSet: Maker = (chance, namespace, name) => {
 };
 
 export const statefulSet: Maker = (chance, namespace, name) => {
+  const podManagementPolicy = chance.oneOf(["OrderedReady", "Parallel"]);
   const rolling = (each: Chance): object => ({
-    maxUnavailable: amount(each, 2),
+    maxUnavailable: podManagementPolicy === "Parallel" ? amount(each, 2) : 1,
     partition: each.is(0.5) ? 0 : each.whole(1, 4),
   });
   const hooks = heldBy(chance);
@@ -73,7 +74,7 @@ export const statefulSet: Maker = (chance, namespace, name) => {
       replicas: chance.whole(0, 5),
       serviceName: name,
       selector: selector(name),
-      podManagementPolicy: chance.oneOf(["OrderedReady", "Parallel"]),
+      podManagementPolicy,
       template: template(
         name,
         chance,
@@ -149,7 +150,7 @@ export const unitedDeployment: Maker = (chance, namespace, name) =>
     "UnitedDeployment",
     { namespace, name },
     {
-      replicas: chance.whole(0, 6),
+      replicas: chance.whole(1, 6),
       selector: selector(name),
       template: {
         cloneSetTemplate: {
@@ -169,7 +170,7 @@ export const unitedDeployment: Maker = (chance, namespace, name) =>
     (each) => {
       const containers = [{ name: "main", image: image(each) }];
       return each.is(0.5)
-        ? { spec: { replicas: each.whole(0, 6) } }
+        ? { spec: { replicas: each.whole(1, 6) } }
         : { spec: { template: { cloneSetTemplate: { spec: { template: { spec: { containers } } } } } } };
     },
   );

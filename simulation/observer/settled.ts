@@ -208,7 +208,7 @@ const imageListPullJob: Missing = (object, cluster) => {
     .filter((job) => controllerOf(job)?.uid === object.metadata.uid);
   return [
     ...imagePullJob(object, cluster),
-    ...equal("jobs of its images", children.length, listAt(object, "spec", "images").length),
+    ...equal("jobs of its images", children.length, numberAt(object, "status", "desired")),
   ];
 };
 
