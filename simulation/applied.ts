@@ -4,8 +4,8 @@ import type { Chance } from "./chance.ts";
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly spec: object;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: object };
+  readonly spec?: object;
 }
 
 export interface Applied {
@@ -77,6 +77,9 @@ export function object(
     change,
   };
 }
+
+/** Of what people have made by a name that a controller would like to have. */
+export const theirsLabel = "simulated.io/theirs";
 
 /** A label that keeps a pod from being deleted or updated until somebody takes it off (`hook_keeper.ts`). */
 export const heldLabel = "simulated.io/held";

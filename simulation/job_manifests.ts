@@ -45,13 +45,14 @@ export const cronJob: Maker = (chance, namespace, name) => {
       schedule: "*/1 * * * *",
       successfulJobsHistoryLimit: chance.whole(0, 2),
       failedJobsHistoryLimit: chance.whole(0, 2),
+      ...(chance.is(0.5) ? { startingDeadlineSeconds: chance.oneOf([5, 30]) } : {}),
       ...changed(chance),
       template: {
         broadcastJobTemplate: {
           spec: {
             completionPolicy: { type: "Always" },
             template: {
-              metadata: { annotations: { "sandbox.refit.dev/exit": "0@2s" } },
+              metadata: { annotations: { "sandbox.refit.dev/exit": `0@${chance.oneOf([2, 50, 90])}s` } },
               spec: { restartPolicy: "Never", containers: [{ name: "main", image: image(chance) }] },
             },
           },

@@ -1,5 +1,5 @@
 /** What people of a simulation apply, and how they change it. */
-import { type Applied, amount, apps, type Maker, object, selector } from "./applied.ts";
+import { type Applied, amount, apps, type Maker, object, selector, theirsLabel } from "./applied.ts";
 import type { Chance } from "./chance.ts";
 import { broadcastJob, cronJob, ephemeralJob, imageListPullJob, imagePullJob } from "./job_manifests.ts";
 import { cloneSet, daemonSet, statefulSet, unitedDeployment } from "./workload_manifests.ts";
@@ -41,13 +41,17 @@ const resourceDistribution: Maker = (chance, namespace, name) => {
     metadata: { name },
     data: { round: String(each.whole(1, 9)) },
   });
+  const targets = (each: Chance): object => {
+    const list = each.oneOf([[namespace], ["blue", "green"], ["green"]]);
+    return { includedNamespaces: { list: list.map((target) => ({ name: target })) } };
+  };
   return object(
     `${apps}/v1alpha1`,
     "resourcedistributions",
     "ResourceDistribution",
     { name },
-    { resource: resource(chance), targets: { includedNamespaces: { list: [{ name: namespace }] } } },
-    (each) => ({ spec: { resource: resource(each) } }),
+    { resource: resource(chance), targets: targets(chance) },
+    (each) => ({ spec: each.is(0.5) ? { resource: resource(each) } : { targets: targets(each) } }),
   );
 };
 
@@ -67,6 +71,22 @@ export const makers: readonly [Maker, ...Maker[]] = [
   cronJob,
   resourceDistribution,
 ];
+
+/** What somebody else has under the name of a copy: it stays as it is. */
+export function rivalOf(chance: Chance, { manifest }: Applied): Applied | undefined {
+  const { kind, metadata } = manifest;
+  if (kind !== "ResourceDistribution" || !chance.is(0.3)) return undefined;
+  const namespace = chance.oneOf(["blue", "green"]);
+  return {
+    path: `/api/v1/namespaces/${namespace}/configmaps/${metadata.name}`,
+    manifest: {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: metadata.name, namespace, labels: { [theirsLabel]: "true" } },
+    },
+    change: (each) => ({ data: { theirs: String(each.whole(1, 9)) } }),
+  };
+}
 
 /** What people put over a workload: a budget of its pods, how they are spread, what they are asked, where they come back to. */
 export function companionOf(chance: Chance, { manifest }: Applied): Applied | undefined {

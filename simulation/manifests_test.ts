@@ -18,6 +18,7 @@ t.test("what people apply is admitted, changes too, and all kinds take part", as
     nodes: 2,
     namespaces: ["blue"],
     log: () => undefined,
+    refused: () => undefined,
     unexpected: (_, where) => t.fail(where),
   });
   const { clock } = cluster;

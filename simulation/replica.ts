@@ -41,6 +41,7 @@ export interface ReplicaOptions {
   readonly life: number;
   readonly shards: number;
   readonly log: (replica: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
+  readonly refused: (replica: string, method: string, path: string) => void;
   /** A mistake of ours that was contained. */
   readonly unexpected: (replica: string, where: string) => void;
 }
@@ -156,7 +157,7 @@ export class Replica implements Reviewer {
   }
 
   #client() {
-    const { random, server } = this.#options;
+    const { random, server, refused } = this.#options;
     const { clock } = this;
     return createClient({
       credentials: fixedCredentials("http://simulated"),
@@ -168,6 +169,7 @@ export class Replica implements Reviewer {
         inProcessSender({
           wire: this.#options.clock,
           process: clock,
+          refused: (method, path) => refused(this.userAgent, method, path),
           random,
           server,
           user: { username: account, groups: ["system:masters", "system:authenticated"] },

@@ -31,8 +31,12 @@ export async function run(story: Story): Promise<Run> {
       if (level === "warn" || level === "error")
         log.push(`${replica} ${level} ${message} ${JSON.stringify(fields)}`);
     },
+    refused: (replica, method, path) => observer?.refused(replica, method, path),
     unexpected: (replica, where) =>
-      observer?.violation(`${replica} met an error that nobody expected in: ${where}: ${log.at(-1)}`),
+      observer?.violation(
+        "errors",
+        `${replica} met an error that nobody expected in: ${where}: ${log.at(-1)}`,
+      ),
   });
   observer = new Observer(cluster, (now) => staleMsAt(story, now));
   keepHooks(cluster, story.hooksHeldMs ?? 1_000);
@@ -73,7 +77,7 @@ async function settle(
   while (missing.length > 0 || clock.monotonic() - observer.lastWriteAt < restMs) {
     if (clock.monotonic() > until) {
       const what = missing.length > 0 ? missing.slice(0, 5).join("; ") : "controllers go on writing";
-      observer.violation(`not settled an hour after all was well: ${what}`);
+      observer.violation("settled", `not settled an hour after all was well: ${what}`);
     }
     if (isWrong()) return;
     await clock.pass(lookEveryMs, isWrong);

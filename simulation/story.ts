@@ -6,7 +6,7 @@ import { type Random, seededRandom } from "../kube/index.ts";
 import type { FaultRule } from "../sandbox/index.ts";
 import type { Applied } from "./applied.ts";
 import { Chance } from "./chance.ts";
-import { companionOf, makers } from "./manifests.ts";
+import { companionOf, makers, rivalOf } from "./manifests.ts";
 
 export type Act =
   | { readonly act: "create"; readonly path: string; readonly manifest: object }
@@ -142,6 +142,8 @@ class Teller {
     this.#names += 1;
     const name = `w${this.#names}`;
     const applied = chance.oneOf(makers)(chance, chance.oneOf(namespaces), name);
+    const rival = rivalOf(chance, applied);
+    if (rival !== undefined) this.#create(rival);
     this.#create(applied);
     const companion = chance.is(0.6) ? companionOf(chance, applied) : undefined;
     if (companion !== undefined) this.#create(companion);

@@ -1,5 +1,6 @@
 /** The state that each object asks for, once nothing goes wrong any more: what is still missing, a sentence each. */
 import type { StoredObject } from "../../sandbox/index.ts";
+import { theirsLabel } from "../applied.ts";
 import type { SimulatedCluster } from "../cluster.ts";
 import {
   amountAt,
@@ -10,6 +11,7 @@ import {
   isReady,
   isTerminating,
   listAt,
+  namespaceOf,
   numberAt,
   textAt,
 } from "./fields.ts";
@@ -180,7 +182,7 @@ const sidecarSet: Missing = (object, cluster) => {
   return [
     ...isObserved(object),
     ...(found >= matched - stay ? [] : [`${found} of ${matched} pods are updated, not ${matched - stay}`]),
-    ...unrested(object, cluster.objects("pods", textAt(object, "spec", "namespace")).filter(isActive)),
+    ...unrested(object, cluster.objects("pods", namespaceOf(object)).filter(isActive)),
   ];
 };
 
@@ -258,8 +260,8 @@ const unitedDeployment: Missing = (object, cluster) => {
   ];
 };
 
-const recreateRequest: Missing = (object) =>
-  ["Completed", "Failed", "Succeeded"].includes(textAt(object, "status", "phase")) ? [] : ["is not complete"];
+/** It goes a minute after its end (`cast.ts`). */
+const recreateRequest: Missing = () => ["is still there"];
 
 const cronJob: Missing = (object, cluster) => {
   const jobs = cluster
@@ -278,15 +280,20 @@ const cronJob: Missing = (object, cluster) => {
   ];
 };
 
-const resourceDistribution: Missing = (object, cluster) =>
-  listAt(object, "spec", "targets", "includedNamespaces", "list").flatMap((target) => {
-    const namespace = textAt(target, "name");
-    const copy = cluster.server.cluster.get("configmaps", { namespace, name: object.metadata.name ?? "" });
-    const [wanted, found] = [object["spec"], copy].map((each, index) =>
-      textAt(each, ...(index === 0 ? ["resource", "data"] : ["data"]), "round"),
-    );
-    return found === wanted ? [] : [`its copy in ${namespace} has ${found}, not ${wanted}`];
+const resourceDistribution: Missing = (object, cluster) => {
+  const { name = "" } = object.metadata;
+  const listed = listAt(object, "spec", "targets", "includedNamespaces", "list");
+  const targets = listed.map((each) => textAt(each, "name"));
+  const wanted = textAt(object, "spec", "resource", "data", "round");
+  return cluster.objects("namespaces").flatMap(({ metadata: { name: namespace = "" } }) => {
+    const copy = cluster.server.cluster.get("configmaps", { namespace, name });
+    if (copy?.metadata.labels?.[theirsLabel] === "true") return [];
+    const found = copy && textAt(copy, "data", "round");
+    return found === (targets.includes(namespace) ? wanted : undefined)
+      ? []
+      : [`its copy in ${namespace} has ${found ?? "nothing"}`];
   });
+};
 
 const workloadSpread: Missing = (object) => isObserved(object);
 
