@@ -12,18 +12,9 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "a SidecarSet reaches pods of all namespaces",
     file: "controller/kinds/sidecar_set/injection/matching.ts",
-    from: "namespaces: namedNamespaces(spec.namespaceSelector),\n",
-    to: "namespaces: undefined,\n",
+    from: "      namespaceSelector: compiled(spec.namespaceSelector),\n      namespaces: namedNamespaces(spec.namespaceSelector),\n",
+    to: "      namespaceSelector: undefined,\n      namespaces: undefined,\n",
     needs: '"kind":"SidecarSet"',
-  },
-  {
-    name: "a SidecarSet reaches pods whatever its namespaceSelector says",
-    file: "controller/kinds/sidecar_set/injection/matching.ts",
-    from: "      namespaceSelector === undefined || (labels !== undefined && namespaceSelector.matches(labels)),",
-    to: "      namespaceSelector === undefined || labels !== undefined,",
-    needs: '"kind":"SidecarSet"',
-    survives:
-      "the sets of a namespace are looked up by the names in the selector, and sets of the simulation name theirs",
   },
   {
     name: "a hot upgrade puts a sidecar to rest before the other one works",
