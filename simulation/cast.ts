@@ -83,7 +83,10 @@ export class Cast {
     this.#cluster.server.faults.clear();
     for (let number = 0; number < replicas; number++) this.#cluster.start(number);
     for (const replica of this.#cluster.replicas) replica.clock.skew(0);
-    // A cluster with runs each minute would never rest. Nothing may refuse this: webhooks may not be up again.
+  }
+
+  /** A cluster with runs each minute would never rest. Nothing may refuse this. */
+  pauseCronJobs(): void {
     for (const { metadata } of this.#cluster.objects(cronJobs))
       this.#setSpec(cronJobs, metadata, { paused: true });
   }

@@ -18,6 +18,8 @@ export interface Run {
 
 /** Beyond the longest back-off of what failed while things went wrong. */
 const longestUntilSettledMs = 3_600_000;
+/** Beyond the longest back-off of a controller that could not write, and a clock that went ahead. */
+const longestUntilRunMs = 1_200_000;
 const lookEveryMs = 5_000;
 /** Nobody writes for so long. */
 const restMs = 120_000;
@@ -73,6 +75,10 @@ async function settle(
   cast.end(story.replicas);
   observer.trace.push(`${Math.round(clock.monotonic())} story all is well from now on`);
   const until = clock.monotonic() + longestUntilSettledMs;
+  const lost = observer.runsMissing(clock.now());
+  await clock.pass(longestUntilRunMs, () => isWrong() || lost().length === 0);
+  for (const text of isWrong() ? [] : lost()) observer.violation("runs", text);
+  cast.pauseCronJobs();
   let missing = observer.missing();
   while (missing.length > 0 || clock.monotonic() - observer.lastWriteAt < restMs) {
     if (clock.monotonic() > until) {

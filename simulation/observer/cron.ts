@@ -1,5 +1,6 @@
 /** AdvancedCronJobs: a run is started once, in time, not while it is paused, and beside another one only where that is allowed. */
 import type { StoredObject } from "../../sandbox/index.ts";
+import type { SimulatedCluster } from "../cluster.ts";
 import { isByController } from "./disruptions.ts";
 import { at, controllerOf, isTerminating, numberAt, textAt } from "./fields.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
@@ -30,6 +31,15 @@ export const cron: Rule = (write) => {
     ...(isLate(write, run, states) ? [`${what}: ${name} was started after its deadline`] : []),
   ];
 };
+
+/** Of those that may run each minute: what has started nothing since then (milliseconds since the epoch). */
+export function runsMissing(cluster: SimulatedCluster, since: number): string[] {
+  return cluster
+    .objects("advancedcronjobs.apps.kruise.io")
+    .filter((job) => !isTerminating(job) && at(job, "spec", "paused") !== true)
+    .filter((job) => !(Date.parse(textAt(job, "status", "lastScheduleTime")) > since))
+    .map(({ metadata }) => `AdvancedCronJob ${metadata.namespace}/${metadata.name} starts no run any more`);
+}
 
 function beside(states: readonly StoredObject[], others: readonly StoredObject[]): string[] {
   if (states.some((state) => textAt(state, "spec", "concurrencyPolicy") === "Allow")) return [];

@@ -2,7 +2,7 @@
 import type { StoredObject } from "../../sandbox/index.ts";
 import type { SimulatedCluster } from "../cluster.ts";
 import { budgets } from "./budgets.ts";
-import { cron } from "./cron.ts";
+import { cron, runsMissing } from "./cron.ts";
 import { disruptions } from "./disruptions.ts";
 import { keyOf } from "./fields.ts";
 import { hooks } from "./hooks.ts";
@@ -76,6 +76,11 @@ export class Observer {
   refused(userAgent: string, method: string, path: string): void {
     const text = this.#insistence.refused(userAgent, method, path, this.#cluster.clock.monotonic());
     if (text !== undefined) this.violation("insistence", text);
+  }
+
+  /** AdvancedCronJobs that have started no run since then, and should have: a sentence each. */
+  runsMissing(since: number): () => string[] {
+    return () => runsMissing(this.#cluster, since);
   }
 
   /** What is missing of the state that is asked for. */
