@@ -5,12 +5,13 @@ import type { Mutant } from "./mutant.ts";
 
 export interface Caught {
   readonly name: string;
-  /** Of the observer. */
+  /** Of the observer; empty where no story found it. */
   readonly check: string;
   /** What it said. */
   readonly text: string;
   /** Told until then, the one that found it included. */
   readonly stories: number;
+  /** Of the story that found it, or of the first one. */
   readonly seed: number;
   /** By the wall clock of a machine that did other things, too. */
   readonly seconds: number;
@@ -34,7 +35,8 @@ export function record(caught: Caught): void {
 export function table(mutants: readonly Mutant[], caught: readonly Caught[]): string {
   const rows = mutants.map(({ name, survives }) => {
     const found = caught.find((each) => each.name === name);
-    if (found === undefined) return `| ${name} | ${survives ?? "not found yet"} | | |`;
+    if (found === undefined) return `| ${name} | ${survives ?? "not tried yet"} | | |`;
+    if (found.check === "") return `| ${name} | ${survives ?? "nothing yet"} | ${found.stories} | |`;
     return `| ${name} | ${found.check} | ${found.stories} | ${found.seconds} |`;
   });
   return ["| broken on purpose | caught by | stories | seconds |", "|---|---|---|---|", ...rows].join("\n");

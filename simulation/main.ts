@@ -3,7 +3,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { record } from "./caught.ts";
+import { type Caught, record } from "./caught.ts";
+import type { Mutant } from "./mutant.ts";
 import { mutants } from "./mutants.ts";
 import { report } from "./report.ts";
 import { run } from "./run.ts";
@@ -115,33 +116,29 @@ async function replay(file: string): Promise<number> {
 async function judgeMutants(order: Order): Promise<number> {
   let caught = 0;
   let missed = 0;
-  for (const { name, survives, needs = "" } of mutants) {
-    const began = Date.now();
-    const { told, failures } = await tellAll({ ...order, mutant: name, needs }, () => undefined);
-    const [first] = failures;
-    const [violation] = first?.failure?.run.violations ?? [];
-    const found = violation?.text;
-    if (first !== undefined && violation !== undefined) {
-      const { check, text } = violation;
-      record({
-        name,
-        check,
-        text,
-        stories: told,
-        seed: first.seed,
-        seconds: Math.ceil((Date.now() - began) / 1000),
-      });
-    }
-    if (found !== undefined) caught += 1;
+  for (const mutant of mutants) {
+    const { name, survives } = mutant;
+    const { check, text, stories } = await judgeMutant(order, mutant);
+    if (check !== "") caught += 1;
     else if (survives === undefined) missed += 1;
+    const verdict = check !== "" ? "caught" : survives === undefined ? "MISSED" : "survives";
     console.log(
-      found === undefined
-        ? `${survives === undefined ? "MISSED " : "survives"}  ${name}: ${told} stories${survives === undefined ? "" : `; ${survives}`}`
-        : `caught    ${name}: story ${told}: ${found}`,
+      `${verdict.padEnd(8)}  ${name}: ${stories} stories; ${text || (survives ?? "none found it")}`,
     );
   }
   console.log(`${caught} of ${mutants.length} mutants are caught, ${missed} are missed`);
   return missed === 0 ? 0 : 1;
+}
+
+async function judgeMutant(order: Order, { name, needs = "" }: Mutant): Promise<Caught> {
+  const began = Date.now();
+  const { told, failures } = await tellAll({ ...order, mutant: name, needs }, () => undefined);
+  const [first] = failures;
+  const { check = "", text = "" } = first?.failure?.run.violations[0] ?? {};
+  const seconds = Math.ceil((Date.now() - began) / 1000);
+  const result = { name, check, text, stories: told, seed: first?.seed ?? order.from, seconds };
+  record(result);
+  return result;
 }
 
 async function tellAll(order: Order, told: (totals: Totals) => void): Promise<Totals> {

@@ -249,4 +249,4 @@ const ofRollouts: readonly Mutant[] = [
   },
 ];
 
-export const mutants: readonly Mutant[] = [...mutantsBeside, ...ofRollouts];
+export const mutants: readonly Mutant[] = [...ofRollouts, ...mutantsBeside];

@@ -57,6 +57,8 @@ export const mutantsBeside: readonly Mutant[] = [
     from: "  const hooked = isHooked(pod, hook);",
     to: '  const hooked = pod.uid === "" && isHooked(pod, hook);',
     needs: "preDelete",
+    survives:
+      "DaemonSets of the stories have no hooks; the cases of test/cases/d10_daemon_hooks.ts hold them",
   },
   {
     name: "an update in place does not wait for its hook",
@@ -136,7 +138,7 @@ export const mutantsBeside: readonly Mutant[] = [
     needs: '"kind":"CloneSet"',
   },
   {
-    name: "a pod is deleted whoever bears its name",
+    name: "a pod that was out of service is deleted although it serves by now",
     file: "controller/rollout/writes/pod_actions.ts",
     from: '    ...(isReady(pod) ? {} : { resourceVersion: pod.resourceVersion, whenRaced: "retry" as const }),',
     to: '    ...(isReady(pod) ? {} : { whenRaced: "retry" as const }),',
