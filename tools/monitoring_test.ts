@@ -56,6 +56,17 @@ t.test("alerts and dashboard ask for metrics that there are", async (t) => {
   }
 });
 
+t.test("what the text of docs/metrics.md says to watch is served", async (t) => {
+  const known = new Set(workloadMetrics().map(({ name }) => name));
+  const [prose = ""] = metricsDocument().split("<!-- metrics -->");
+  const named = [...prose.matchAll(/\b(?:kruise|refit)_[a-z]+_[a-z_]+\b/g)].map(([name]) => name);
+  t.ok(named.includes("kruise_daemonset_status_number_unavailable"));
+  t.strictSame(
+    named.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
 t.test("each alert says what is wrong and what to look at", async (t) => {
   const alerts = valuesOf(rules, "alert");
   t.equal(new Set(alerts).size, alerts.length);
