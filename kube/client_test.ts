@@ -394,6 +394,27 @@ t.test("a watch that is refused says why, one that breaks throws, one that is ab
   t.ok(isKubeError(await read().catch((error: unknown) => error), "Network", "Aborted"));
 });
 
+t.test("a stream of text: read until its end, broken, and refused", async (t) => {
+  const { client, seen } = await against(t, (_, response, count) => {
+    if (count === 1) return json(response, 404, status(404, "NotFound", "no such pod"));
+    response.writeHead(200, { "content-type": "text/plain" });
+    response.write("one\n");
+    if (count === 2) response.end("two");
+    else setImmediate(() => response.socket?.destroy());
+    return undefined;
+  });
+  const { signal } = new AbortController();
+  const read = async (): Promise<string> => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await client.stream("/api/v1/log?follow=true", signal)) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+  await t.rejects(read(), { code: "NotFound" });
+  t.equal(await read(), "one\ntwo");
+  await t.rejects(read(), { code: "Network" });
+  t.equal(seen[0]?.url, "/base/api/v1/log?follow=true");
+});
+
 t.test("discovery: versions as distributions write them, and one that says nothing", async (t) => {
   const version = async (answer: object) => {
     const { client } = await against(t, (_, response) => json(response, 200, answer));
