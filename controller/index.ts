@@ -96,6 +96,10 @@ export { imagePullJobResource, nodeImageResource } from "./plan/resources.ts";
 // rollout: pure mechanisms.
 export type { ObservedPullJob } from "./rollout/images/image_wait.ts";
 export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
+export {
+  GRACE_ANNOTATION as inPlaceGraceAnnotation,
+  OLD_GRACE_ANNOTATION as oldInPlaceGraceAnnotation,
+} from "./rollout/in_place/state.ts";
 export { STATE_LABEL as lifecycleStateLabel } from "./rollout/lifecycle/lifecycle.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
 export type {

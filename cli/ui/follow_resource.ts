@@ -5,6 +5,7 @@ import {
   Cache,
   type Change,
   type Informer,
+  type KubeError,
   nullLog,
   projectedJsonCodec,
   startInformer,
@@ -13,6 +14,8 @@ import type { Call, ClusterAccess } from "../command.ts";
 import { describeError } from "../errors.ts";
 import { type AnyObject, toAnyObject } from "../fields.ts";
 import { objectResource, pluralName, type ResourceType } from "../resource_types.ts";
+import { cannotTell } from "../why/answer.ts";
+import { missingRight } from "../why/causes/reader.ts";
 
 export interface FollowRequest<T> {
   readonly access: ClusterAccess;
@@ -67,7 +70,7 @@ export class Followed<T> {
       ...(labelSelector === undefined ? {} : { labelSelector }),
       failed: (error) => {
         if (error.code === "Gone") return;
-        this.#failure = { text: describeError(error), at: host.clock.now() };
+        this.#failure = { text: problemOf(type, error), at: host.clock.now() };
         settled.resolve();
       },
     });
@@ -81,10 +84,19 @@ export class Followed<T> {
   /** Why it is not up to date; undefined when it is. */
   get problem(): string | undefined {
     if (this.#failure === undefined || this.#informer.lastEventAt > this.#failure.at) return undefined;
-    return `${pluralName(this.type)}: ${this.#failure.text}`;
+    return this.#failure.text;
   }
 
   stop(): Promise<void> {
     return this.#informer.stop();
   }
+}
+
+/** A right that is missing in plain words, any other failure in those of the server. */
+function problemOf(type: ResourceType, error: KubeError): string {
+  const rule = error.code === "Forbidden" ? missingRight(error.message) : undefined;
+  const what = pluralName(type);
+  return rule === undefined
+    ? `${what}: ${describeError(error)}`
+    : cannotTell([{ what, why: "not allowed", rule }]);
 }

@@ -2,7 +2,7 @@
 import type { FleetOptions } from "./fleet.ts";
 import { Followed } from "./follow_resource.ts";
 
-const zoneLabel = "topology.kubernetes.io/zone";
+export const zoneLabel = "topology.kubernetes.io/zone";
 
 export class NodeZones {
   readonly #options: FleetOptions;

@@ -1,12 +1,16 @@
-/** Workloads that pages show: each is watched once, and no longer than a page shows it. */
+/** What pages show beside the list, workloads and the nodes: each is watched once, and no longer than a page shows it. */
 import type { Target } from "../target.ts";
 import type { Fleet, FleetOptions } from "./fleet.ts";
 import { NodeZones } from "./node_zones.ts";
+import { NodesFeed } from "./nodes_feed.ts";
 import type { OpenFeed } from "./server.ts";
+import { nodesKey } from "./shared/node_items.ts";
 import { WorkloadFeed } from "./workload_feed.ts";
 
+type Watched = Pick<WorkloadFeed, "feed" | "start" | "stop">;
+
 interface Shown {
-  readonly watched: WorkloadFeed;
+  readonly watched: Watched;
   readonly started: Promise<void>;
   pages: number;
 }
@@ -24,9 +28,9 @@ export class OpenWorkloads {
     this.#zones = new NodeZones(options);
   }
 
-  /** Undefined when there is no workload of this key. Rejects when it cannot be read. */
+  /** Undefined when there is no workload of this key, which is not that of the nodes either. Rejects when it cannot be read. */
   async open(key: string): Promise<OpenFeed | undefined> {
-    const target = await this.#fleet.target(key);
+    const target = key === nodesKey ? nodesKey : await this.#fleet.target(key);
     if (target === undefined || this.#isStopped) return undefined;
     const shown = this.#shown.get(key) ?? this.#watch(key, target);
     shown.pages++;
@@ -51,16 +55,16 @@ export class OpenWorkloads {
     await this.#zones.stop();
   }
 
-  #watch(key: string, target: Target): Shown {
-    const watched = new WorkloadFeed({
-      ...this.#options,
-      fleet: this.#fleet,
-      zones: this.#zones,
-      key,
-      target,
-    });
+  #watch(key: string, target: Target | typeof nodesKey): Shown {
+    const watched = this.#feedOf(key, target);
     const shown = { watched, started: watched.start(), pages: 0 };
     this.#shown.set(key, shown);
     return shown;
+  }
+
+  #feedOf(key: string, target: Target | typeof nodesKey): Watched {
+    if (target === nodesKey) return new NodesFeed(this.#options);
+    const [fleet, zones] = [this.#fleet, this.#zones];
+    return new WorkloadFeed({ ...this.#options, fleet, zones, key, target });
   }
 }

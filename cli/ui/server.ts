@@ -15,7 +15,7 @@ export interface PageServerOptions {
   readonly token: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** What a page follows: the fleet without a key, else one workload. Undefined when there is none of that key. */
+  /** What a page follows: the fleet without a key, the nodes with theirs, else one workload. Undefined when there is none of that key. */
   open(key: string | undefined): Promise<OpenFeed | undefined>;
   /** Does what bodies ask for. Absent: no request changes anything. */
   readonly acting?: Pick<Acting, "act" | "revisions">;

@@ -1,5 +1,6 @@
 /** Items of the page that are made up. */
 import type { PodItem, WorkloadItem } from "../../cli/ui/shared/items.ts";
+import type { NodeItem } from "../../cli/ui/shared/node_items.ts";
 
 /** A CloneSet of 4 pods, one of them updated. */
 export function workload(over: Partial<WorkloadItem> = {}): WorkloadItem {
@@ -41,6 +42,26 @@ export function pod(number: number, over: Partial<PodItem> = {}): PodItem {
     lifecycle: "",
     restarts: 0,
     image: "web:1",
+    ...over,
+  };
+}
+
+/** A ready node whose agent has nothing to do. */
+export function node(number: number, over: Partial<NodeItem> = {}): NodeItem {
+  return {
+    is: "node",
+    name: `node-${number}`,
+    zone: "",
+    isReady: true,
+    isUnschedulable: false,
+    pods: 3,
+    agent: { state: "ready", version: "v1" },
+    state: "done",
+    reason: "",
+    message: "",
+    command: "",
+    work: [],
+    moreWork: 0,
     ...over,
   };
 }

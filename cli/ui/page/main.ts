@@ -2,14 +2,16 @@
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { Change } from "../shared/differences.ts";
 import { clusterKey, type Item, type Need } from "../shared/items.ts";
+import { nodesKey } from "../shared/node_items.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
 import { type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView, rowsAtATime } from "./list.ts";
+import { type NodeFilters, nodesView } from "./nodes.ts";
 import { Playback, timeBar } from "./playback.ts";
-import { notRecorded, type Played, playedNote, playedStatus } from "./played.ts";
+import { nodesNotRecorded, notRecorded, type Played, playedNote, playedStatus } from "./played.ts";
 import type { BudgetPoint } from "./plot.ts";
 
 interface Followed {
@@ -32,6 +34,7 @@ const filters: Filters = {
   states: new Set<Need>(),
   most: rowsAtATime,
 };
+const nodeFilters: NodeFilters = { text: "", states: new Set<Need>(), most: rowsAtATime };
 const order: DetailChoices["order"] = { grouping: "node" };
 const grid = new Grid(() => changed());
 const playback = new Playback();
@@ -42,7 +45,7 @@ const blocks = [...document.querySelectorAll(`script[type="${blockType}"]`)].map
 /** In a document that plays alone the icon is a part of it. */
 const icon = document.querySelector('link[rel="icon"]')?.getAttribute("href") ?? "";
 
-/** Key of the workload that is shown; empty for the list. */
+/** Key of the workload that is shown, or of the nodes; empty for the list. */
 let shown = "";
 /** The recording that is played, once it is read; undefined while a server is followed. */
 let played: Played | undefined;
@@ -91,7 +94,7 @@ function follow(): void {
     isConnected = true;
     clockAhead = change.at - Date.now();
     followed.recording.add(change);
-    if (key !== "") addPoint(key, followed, change.at);
+    if (key !== "" && key !== nodesKey) addPoint(key, followed, change.at);
     changed();
   };
   opened.onerror = () => {
@@ -160,7 +163,7 @@ function draw(): void {
   const until = isConnected ? now : (played?.until ?? recording.span?.to ?? now);
   playback.advance(performance.now(), until);
   if (playback.isPlaying) changed();
-  document.title = shown === "" ? "Refit" : `${shown.slice(shown.lastIndexOf("/") + 1)} · Refit`;
+  document.title = titleOf(shown);
   render(
     html`${top(recording.now)}
       <main class="page">${viewOf(followed, until, playback.at ?? now)}</main>
@@ -169,10 +172,16 @@ function draw(): void {
   );
 }
 
+function titleOf(key: string): string {
+  const name = key === nodesKey ? "Nodes" : key.slice(key.lastIndexOf("/") + 1);
+  return name === "" ? "Refit" : `${name} · Refit`;
+}
+
 function viewOf({ recording, points, choices }: Followed, until: number, now: number): TemplateResult {
   const { at } = playback;
   const items = at === undefined ? recording.now : recording.stateAt(at);
   if (shown === "") return listView({ items, filters, now, changed });
+  if (shown === nodesKey) return nodesPart(recording, items, now);
   const back = html`<a class="back" href="#/">All workloads</a>`;
   if (played !== undefined && !isRecorded(items, recording.span?.from ?? 0))
     return html`${back}${notRecorded}`;
@@ -182,6 +191,22 @@ function viewOf({ recording, points, choices }: Followed, until: number, now: nu
   const canAct = at === undefined && blocks.length === 0;
   const actions = canAct ? actionButtons(offered, dialog, { key: shown, items, grid }) : nothing;
   return detailView({ key: shown, items, grid, points, until, at, choices, actions, changed });
+}
+
+function nodesPart({ span }: Recording<Item>, items: ReadonlyMap<string, Item>, now: number): TemplateResult {
+  if (blocks.length > 0) return nodesNotRecorded;
+  if (span === undefined) return html`<p class="empty">Reading the nodes…</p>`;
+  return nodesView({ items, filters: nodeFilters, now: playback.at ?? now, changed });
+}
+
+/** The views that stand beside each other. A recording holds no nodes, so nothing leads there. */
+function views(): TemplateResult | typeof nothing {
+  if (blocks.length > 0) return nothing;
+  const link = (key: string, words: string): TemplateResult => {
+    const isInside = (key === nodesKey) === (shown === nodesKey);
+    return html`<a href="#/${key}" aria-current=${key === shown ? "page" : String(isInside)}>${words}</a>`;
+  };
+  return html`<nav class="views" aria-label="Views">${link("", "Workloads")}${link(nodesKey, "Nodes")}</nav>`;
 }
 
 /** False for a workload that the list has at a time at which it was not followed itself. */
@@ -205,6 +230,7 @@ function top(items: ReadonlyMap<string, Item>): TemplateResult {
           : html`<span class="live"><i></i>Live</span>`;
   return html`<header class="top">
       <a class="brand" href="#/"><img src=${icon} alt="" width="24" height="24" />Refit</a>
+      ${views()}
       <span role="status">${status}</span>
     </header>
     ${played === undefined ? nothing : playedNote(played)}

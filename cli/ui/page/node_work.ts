@@ -1,6 +1,7 @@
 /** What agents of nodes do for a workload: containers to be made again, and images to be pulled. */
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { PullItem, PullNode, RecreateItem } from "../shared/detail_items.ts";
+import { tag } from "./parts.ts";
 import { age, count } from "./words.ts";
 
 export function recreateCard(
@@ -60,10 +61,4 @@ function nodeView({ node, phase, message, progress, since }: PullNode, now: numb
     <span class="when quiet">${since === undefined ? nothing : age(now - since)}</span>
     ${message === "" ? nothing : html`<span class="quiet said">${message}</span>`}
   </li>`;
-}
-
-/** A state as the API names it. */
-function tag(words: string): TemplateResult {
-  const look = words === "Failed" ? "bad" : words === "Completed" ? "good" : "busy";
-  return html`<span class="tag ${look}">${words}</span>`;
 }

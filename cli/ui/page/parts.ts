@@ -32,6 +32,12 @@ export function bar({ desired, updated, available, partition }: WorkloadItem): T
   </svg>`;
 }
 
+/** A state as the API names it. */
+export function tag(words: string): TemplateResult {
+  const look = words === "Failed" ? "bad" : words === "Completed" ? "good" : "busy";
+  return html`<span class="tag ${look}">${words}</span>`;
+}
+
 export function copyButton(text: string): TemplateResult {
   return html`<button class="copy" type="button" aria-label="Copy the command" .value=${text} @click=${copy}>
     Copy

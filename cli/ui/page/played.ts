@@ -31,3 +31,8 @@ export const notRecorded = html`<div class="empty">
     opened.
   </p>
 </div>`;
+
+export const nodesNotRecorded = html`<div class="empty">
+  <h1>Not recorded</h1>
+  <p>A recording holds workloads and their pods, and nothing of what the agents of nodes did.</p>
+</div>`;

@@ -1,5 +1,6 @@
 /** What the server tells the page. Both sides share this file. */
 import type { DetailItem } from "./detail_items.ts";
+import type { NodeItem } from "./node_items.ts";
 
 /** As `refit why` answers, what needs somebody first. */
 export const needs = ["stuck", "unknown", "waiting", "progressing", "done"] as const;
@@ -86,7 +87,7 @@ export interface ClusterItem {
   readonly problems: readonly string[];
 }
 
-export type Item = WorkloadItem | PodItem | AnswerItem | ClusterItem | DetailItem;
+export type Item = WorkloadItem | PodItem | AnswerItem | ClusterItem | DetailItem | NodeItem;
 
 /** Of the item about the cluster, and of the answer about one workload. Other keys begin with the kind of item. */
 export const clusterKey = "cluster";

@@ -401,10 +401,14 @@ function leaseOf(lease: AnyObject): LeaseFacts {
   };
 }
 
+/** Where the pods of the agents are. */
+export function agentPods(): { readonly namespace: string; readonly labelSelector: string } {
+  return { namespace: controllerOptions().systemNamespace, labelSelector: "control-plane=daemon" };
+}
+
 /** By node, whether its agent is ready. */
 export async function readAgents(reader: Reader): Promise<ReadonlyMap<string, boolean> | undefined> {
-  const namespace = controllerOptions().systemNamespace;
-  const pods = await reader.list("", "Pod", { namespace, labelSelector: "control-plane=daemon" });
+  const pods = await reader.list("", "Pod", agentPods());
   if (pods === undefined) return undefined;
   const agents = new Map<string, boolean>();
   for (const pod of pods) {

@@ -45,12 +45,15 @@ export function agentsCommand(node: string): string {
   return `kubectl get pods -n kruise-system -l control-plane=daemon --field-selector spec.nodeName=${node}`;
 }
 
-/** An agent takes a request up within seconds; the controller gives requests up after a minute (containers 1.4, rule 11). */
+/** An agent takes up what it is asked for within seconds. */
+export const silentAfterMs = 20 * second;
+
+/** The controller gives requests up after a minute (containers 1.4, rule 11). */
 export const agentAbsent: PodReason = (pod, facts) => {
   if (!needsAgent(pod, facts.requests)) return undefined;
   const { agents, now } = facts;
   const request = requestOf(pod, facts);
-  const isSilent = request?.phase === "" && now - (request.createdAt ?? now) > 20 * second;
+  const isSilent = request?.phase === "" && now - (request.createdAt ?? now) > silentAfterMs;
   const problem = agentProblem(pod.node, agents);
   if (problem === undefined && !isSilent) return undefined;
   const agent = problem ?? `nothing answers on node ${pod.node}`;

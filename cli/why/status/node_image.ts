@@ -8,7 +8,7 @@ import { agentsCommand } from "../causes/nodes.ts";
 import { timeAt } from "../causes/pod_facts.ts";
 import { shownText } from "../causes/shown_text.ts";
 import { nodeImageIn } from "../pull_jobs.ts";
-import { type Agents, pullCauses, pullTasksOf } from "./pull_tasks.ts";
+import { type Agents, type PullTask, pullCauses, pullTasksOf } from "./pull_tasks.ts";
 import { type Findings, statusSource } from "./status_source.ts";
 
 export const nodeImageStatus = statusSource<Agents>({
@@ -24,15 +24,20 @@ export function explainNodeImage(object: AnyObject, agents: Agents, { now }: Fac
   const nodeImage = nodeImageIn(object);
   const tasks = nodeImage === undefined ? [] : pullTasksOf(nodeImage);
   const inPhase = (phase: string): number => tasks.filter((task) => task.phase === phase).length;
-  const retry = "the cause is removed, and the pull is asked for again by a new job or a higher version";
   return {
     summary: `${inPhase("Succeeded")} of ${counted(tasks.length, "image")} pulled, ${inPhase("Pulling")} being pulled, ${inPhase("Failed")} failed`,
-    causes: holding([firstSyncFailed(object), ...pullCauses(tasks, { agents, now, noun: "image", retry })]),
+    causes: holding([firstSyncFailed(object), ...nodePullCauses(tasks, agents, now)]),
   };
 }
 
+/** What holds up the pulls of one node. */
+export function nodePullCauses(tasks: readonly PullTask[], agents: Agents, now: number): Cause[] {
+  const retry = "the cause is removed, and the pull is asked for again by a new job or a higher version";
+  return pullCauses(tasks, { agents, now, noun: "image", retry });
+}
+
 /** The agent could not list what the runtime has. */
-function firstSyncFailed(object: AnyObject): Cause | undefined {
+export function firstSyncFailed(object: AnyObject): Cause | undefined {
   const state = textAt(object, "status", "firstSyncStatus", "status") ?? "";
   if (state.toLowerCase() !== "failed") return undefined;
   return {

@@ -3,8 +3,8 @@ import { currentPullStatus } from "../../../controller/index.ts";
 import type { NodeImage } from "../../../crds/index.ts";
 import { counted, timeOf } from "../../../kube/core/index.ts";
 import type { Cause } from "../causes/cause.ts";
-import { agentProblem, agentsCommand } from "../causes/nodes.ts";
-import { minute, second } from "../causes/pod_reason.ts";
+import { agentProblem, agentsCommand, silentAfterMs } from "../causes/nodes.ts";
+import { minute } from "../causes/pod_reason.ts";
 import { shownText } from "../causes/shown_text.ts";
 import { earliestOf, groupedCauses, named } from "./status_source.ts";
 
@@ -108,7 +108,7 @@ const queued: Grouping = (scope) => (first, all) => ({
 function silenceOf({ node, createdAt }: PullTask, { agents, now }: PullScope): string {
   const problem = agentProblem(node, agents);
   if (problem !== undefined) return problem;
-  return now - (createdAt ?? now) > 20 * second ? "the agent of the node does not answer" : "";
+  return now - (createdAt ?? now) > silentAfterMs ? "the agent of the node does not answer" : "";
 }
 
 const silent: Grouping = (scope) => (first, all) => {
