@@ -5,17 +5,14 @@ import {
   Cache,
   type Change,
   type Informer,
-  type KubeError,
   nullLog,
   projectedJsonCodec,
   startInformer,
 } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
-import { describeError } from "../errors.ts";
 import { type AnyObject, toAnyObject } from "../fields.ts";
 import { objectResource, pluralName, type ResourceType } from "../resource_types.ts";
-import { cannotTell } from "../why/answer.ts";
-import { missingRight } from "../why/causes/reader.ts";
+import { unreadLine } from "./unread_line.ts";
 
 export interface FollowRequest<T> {
   readonly access: ClusterAccess;
@@ -70,7 +67,7 @@ export class Followed<T> {
       ...(labelSelector === undefined ? {} : { labelSelector }),
       failed: (error) => {
         if (error.code === "Gone") return;
-        this.#failure = { text: problemOf(type, error), at: host.clock.now() };
+        this.#failure = { text: unreadLine(pluralName(type), error), at: host.clock.now() };
         settled.resolve();
       },
     });
@@ -90,13 +87,4 @@ export class Followed<T> {
   stop(): Promise<void> {
     return this.#informer.stop();
   }
-}
-
-/** A right that is missing in plain words, any other failure in those of the server. */
-function problemOf(type: ResourceType, error: KubeError): string {
-  const rule = error.code === "Forbidden" ? missingRight(error.message) : undefined;
-  const what = pluralName(type);
-  return rule === undefined
-    ? `${what}: ${describeError(error)}`
-    : cannotTell([{ what, why: "not allowed", rule }]);
 }

@@ -9,6 +9,7 @@ export class NodeZones {
   readonly #zones = new Map<string, string>();
   readonly #listeners = new Set<(node: string) => void>();
   #followed: Promise<Followed<string> | undefined> | undefined;
+  #watch: Followed<string> | undefined;
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -17,6 +18,11 @@ export class NodeZones {
   /** Empty for a node without a zone, and for all of them where nodes may not be read. */
   of(node: string): string {
     return this.#zones.get(node) ?? "";
+  }
+
+  /** Why zones may be missing or old; undefined when they are not. */
+  get problem(): string | undefined {
+    return this.#watch?.problem;
   }
 
   /** Called with the name of each node whose zone is learned or changes. Resolves to the way to end it, once nodes were read. */
@@ -40,7 +46,7 @@ export class NodeZones {
     const { access, host } = this.#options;
     const type = await access.types.findKind("", "Node");
     if (type === undefined) return undefined;
-    return new Followed({
+    this.#watch = new Followed({
       access,
       host,
       type,
@@ -52,5 +58,6 @@ export class NodeZones {
         for (const listener of this.#listeners) listener(key);
       },
     });
+    return this.#watch;
   }
 }

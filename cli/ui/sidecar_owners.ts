@@ -2,6 +2,7 @@
 import { parseInjectedSidecars, sidecarSetHashAnnotation } from "../../crds/index.ts";
 import { type AnyObject, at, listAt, textAt } from "../fields.ts";
 import { shownName, shownText } from "../why/causes/shown_text.ts";
+import { type HotPair, hotPairs } from "./hot_upgrades.ts";
 import type { OwnerItem } from "./shared/detail_items.ts";
 import { revisionEnd } from "./workload_item.ts";
 
@@ -11,6 +12,9 @@ const mostVersions = 8;
 /** Of one pod: who made it, and what it has of the set. */
 export interface InjectedPod {
   readonly namespace: string;
+  /** Its own name. */
+  readonly pod: string;
+  readonly hot: readonly HotPair[];
   readonly kind: string;
   readonly name: string;
   /** As the set's annotation has it; empty where the pod does not tell. */
@@ -29,6 +33,8 @@ export function injectedPod(pod: AnyObject, set: string): InjectedPod {
   const isOfDeployment = kind === "ReplicaSet" && hash !== undefined && name.endsWith(`-${hash}`);
   return {
     namespace: shownName(namespace),
+    pod: shownName(pod.metadata.name ?? ""),
+    hot: hotPairs(pod),
     kind: isOfDeployment ? "Deployment" : shownName(kind),
     name: shownName(isOfDeployment ? name.slice(0, -hash.length - 1) : name),
     hash: entry?.hash ?? "",

@@ -1,9 +1,10 @@
 /** What the page shows of one workload beside its pods and the answer: in parts, each of which may fail by itself. */
 import { sidecarSetHashAnnotation } from "../../crds/index.ts";
-import { describeError } from "../errors.ts";
 import { readTarget } from "../target.ts";
+import { cannotTell } from "../why/answer.ts";
 import { Reader } from "../why/causes/reader.ts";
 import type { DetailRequest, DetailsOptions } from "./detail_request.ts";
+import { hotUpgradeItems } from "./hot_upgrades.ts";
 import { ItemGroup } from "./item_group.ts";
 import { pullItems } from "./pull_items.ts";
 import { recreateItems } from "./recreate_items.ts";
@@ -13,6 +14,7 @@ import { rolloutKey, unreadKey } from "./shared/detail_items.ts";
 import type { Item } from "./shared/items.ts";
 import { ownerItems } from "./sidecar_owners.ts";
 import { subsetItems } from "./subset_items.ts";
+import { unreadLine } from "./unread_line.ts";
 
 interface Part {
   readonly name: string;
@@ -39,6 +41,11 @@ const parts: readonly Part[] = [
     restMs: 1_000,
     read: async ({ injectedPods, stored }) =>
       ownerItems(injectedPods(), stored.metadata.annotations?.[sidecarSetHashAnnotation] ?? ""),
+  },
+  {
+    name: "hot upgrades",
+    restMs: 1_000,
+    read: async ({ injectedPods, stored }) => hotUpgradeItems(injectedPods(), stored),
   },
   { name: "image pulls", restMs: 4_000, read: pullItems },
 ];
@@ -78,10 +85,10 @@ export class WorkloadDetails {
     this.#readAt.set(part, options.host.clock.now());
     try {
       const items = await part.read({ ...options, reader });
-      this.#note(part, reader.unread.map(({ what, why }) => `${what}: ${why}`).join(", "));
+      this.#note(part, reader.unread.length === 0 ? "" : cannotTell(reader.unread));
       if (!this.#isStopped) this.#groups.get(part)?.show(items);
     } catch (error) {
-      this.#note(part, `${part.name}: ${describeError(error)}`);
+      this.#note(part, unreadLine(part.name, error));
     }
   }
 

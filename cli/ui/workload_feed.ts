@@ -74,7 +74,7 @@ export class WorkloadFeed {
       podUids: () =>
         new Set([...this.#pods.values()].flatMap((pod) => (this.#isOurs(pod.owner) ? pod.uid : []))),
       injectedPods: () => [...this.#pods.values()].flatMap(({ injected }) => injected ?? []),
-      problems: () => [this.#events?.problem].filter((each) => each !== undefined),
+      problems: () => [this.#events?.problem, options.zones.problem].filter((each) => each !== undefined),
     });
     const stopListening = fleet.feed.listen((changed) => {
       if (changed === key || changed === clusterKey) this.#takeFromFleet(changed);

@@ -1,4 +1,5 @@
 /** Items of the page that are made up. */
+import type { HotSlot, HotStep, HotUpgradeItem } from "../../cli/ui/shared/detail_items.ts";
 import type { PodItem, WorkloadItem } from "../../cli/ui/shared/items.ts";
 import type { NodeItem } from "../../cli/ui/shared/node_items.ts";
 
@@ -64,6 +65,19 @@ export function node(number: number, over: Partial<NodeItem> = {}): NodeItem {
     moreWork: 0,
     ...over,
   };
+}
+
+/** A pair of which the second container has, or gets, the new image. */
+export function hotUpgrade(pod: string, step: HotStep): HotUpgradeItem {
+  const isOver = step === "rests";
+  const slot = { isReady: true, isEmpty: false, isNew: false, isWorking: false };
+  const first: HotSlot = { ...slot, container: "envoy-1", image: "envoy:1", version: "1" };
+  const second: HotSlot = { ...slot, container: "envoy-2", image: "envoy:2", version: "345", isNew: true };
+  const slots = [
+    isOver ? { ...first, image: "empty:1", version: "0", isEmpty: true } : first,
+    { ...second, isWorking: true, isReady: step !== "starting" },
+  ];
+  return { is: "hotUpgrade", namespace: "shop", pod, sidecar: "envoy", step, slots };
 }
 
 /** Texts that would end the place where they stand, or begin another, if they were written there as they are. */

@@ -3,6 +3,7 @@ import { html, nothing } from "lit-html";
 import { rolloutKey, unreadKey } from "../shared/detail_items.ts";
 import type { Item, PodItem } from "../shared/items.ts";
 import { eventsCard } from "./events_card.ts";
+import { hotUpgradesCard } from "./hot_upgrades_card.ts";
 import { pullCard, recreateCard } from "./node_work.ts";
 import { type RevisionsView, revisionsCard } from "./revisions_card.ts";
 import { ruler } from "./ruler.ts";
@@ -26,6 +27,10 @@ export function moreCards(items: Items, view: Omit<RevisionsView, "revisions">) 
       view.pods,
     )}
     ${ownersCard(all.filter((item) => item.is === "owner"))}
+    ${hotUpgradesCard(
+      all.filter((item) => item.is === "hotUpgrade"),
+      view.pods.length,
+    )}
     ${recreateCard(
       all.filter((item) => item.is === "recreate"),
       view.now,

@@ -140,6 +140,37 @@ export interface OwnerItem {
   }[];
 }
 
+/** A sidecar of a SidecarSet that has two containers in a pod, which take turns. */
+export interface HotUpgradeItem {
+  readonly is: "hotUpgrade";
+  readonly namespace: string;
+  readonly pod: string;
+  /** As the set names it. */
+  readonly sidecar: string;
+  readonly step: HotStep;
+  /** The first and the second container. */
+  readonly slots: readonly HotSlot[];
+}
+
+/**
+ * `starting`: the container with the new image is not ready yet; `handingOver`: it is, and the other one gets the empty image next;
+ * `waiting`: the one that works has another image than the set; `rests`: it has that of the set.
+ */
+export type HotStep = "starting" | "handingOver" | "waiting" | "rests";
+
+export interface HotSlot {
+  readonly container: string;
+  readonly image: string;
+  /** Of the set when the container got its image: its resource version, `1` from the beginning, `0` at rest; empty where the pod does not tell. */
+  readonly version: string;
+  readonly isReady: boolean;
+  readonly isWorking: boolean;
+  /** It has the image that does nothing. */
+  readonly isEmpty: boolean;
+  /** It has the image of the set. */
+  readonly isNew: boolean;
+}
+
 /** What of all this could not be read. */
 export interface UnreadItem {
   readonly is: "unread";
@@ -154,6 +185,7 @@ export type DetailItem =
   | PullItem
   | SubsetItem
   | OwnerItem
+  | HotUpgradeItem
   | UnreadItem;
 
 export const rolloutKey = "rollout";
