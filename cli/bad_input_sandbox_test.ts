@@ -16,6 +16,7 @@ const lines: Readonly<Record<string, string>> = {
   "rollout pause": "rollout pause clone/NAME",
   "rollout resume": "rollout resume clone/NAME",
   "rollout promote": "rollout promote clone/NAME",
+  "rollout partition": "rollout partition clone/NAME --to 1",
   "rollout restart": "rollout restart clone/NAME",
   why: "why clone/NAME",
   plan: "plan clone/NAME",

@@ -21,6 +21,7 @@ import { rolloutHistory } from "./rollout/history.ts";
 import { rolloutPause, rolloutResume } from "./rollout/pause.ts";
 import { rolloutPromote } from "./rollout/promote.ts";
 import { rolloutRestart } from "./rollout/restart.ts";
+import { rolloutPartition } from "./rollout/set_partition.ts";
 import { rolloutStatus } from "./rollout/status.ts";
 import { rolloutUndo } from "./rollout/undo.ts";
 import { supportBundle } from "./support/command.ts";
@@ -40,6 +41,7 @@ const listed: readonly CommandGroup[] = [
       rolloutPause,
       rolloutResume,
       rolloutPromote,
+      rolloutPartition,
       rolloutRestart,
       why,
       plan,

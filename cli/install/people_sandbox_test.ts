@@ -58,6 +58,7 @@ t.test("the roles for people let every command do its work, and no more", async 
       "rollout pause clone/web",
       "rollout resume clone/web",
       "rollout pause acj/nightly",
+      "rollout partition clone/web --to 1",
       "rollout promote clone/web",
       "rollout restart asts/store",
       "rollout undo clone/web",

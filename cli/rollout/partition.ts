@@ -20,29 +20,30 @@ export interface Partition {
   readonly isNumber: boolean;
 }
 
+type PartitionOf = (object: AnyObject) => Partition;
 type PartitionsOf = (object: AnyObject) => Partition[];
 
 const strategy = ["spec", "updateStrategy"];
 const rolling = [...strategy, "rollingUpdate"];
 const replicasOf = (object: AnyObject): number => numberAt(object, "spec", "replicas") ?? 1;
 
-export const cloneSetPartitions: PartitionsOf = (object) =>
-  ofPath(object, [...cloneSetStrategyPath(object.apiVersion), "partition"], {
+export const cloneSetPartition: PartitionOf = (object) =>
+  partitionAt(object, [...cloneSetStrategyPath(object.apiVersion), "partition"], {
     total: replicasOf(object),
     keptOf: partitionReplicas,
   });
 
-export const statefulSetPartitions: PartitionsOf = (object) =>
-  ofPath(object, [...rolling, "partition"], { total: replicasOf(object), isNumber: true });
+export const statefulSetPartition: PartitionOf = (object) =>
+  partitionAt(object, [...rolling, "partition"], { total: replicasOf(object), isNumber: true });
 
-export const daemonSetPartitions: PartitionsOf = (object) =>
-  ofPath(object, [...rolling, "partition"], {
+export const daemonSetPartition: PartitionOf = (object) =>
+  partitionAt(object, [...rolling, "partition"], {
     total: numberAt(object, "status", "desiredNumberScheduled"),
     keptOf: (value, total) => scaledValue(value, total, false),
   });
 
-export const sidecarSetPartitions: PartitionsOf = (object) =>
-  ofPath(object, [...strategy, "partition"], {
+export const sidecarSetPartition: PartitionOf = (object) =>
+  partitionAt(object, [...strategy, "partition"], {
     total: numberAt(object, "status", "matchedPods"),
     keptOf: partitionReplicas,
   });
@@ -54,7 +55,8 @@ export const unitedDeploymentPartitions: PartitionsOf = (object) => {
   return Object.keys(fieldsAt(object, ...path)).flatMap((subset) => {
     const status = statuses.find((each) => textAt(each, "name") === subset);
     const total = status === undefined ? undefined : countAt(status, "replicas");
-    return ofPath(object, [...path, subset], { total, isNumber: true }, `partition of subset ${subset}`);
+    const label = `partition of subset ${subset}`;
+    return keeping(partitionAt(object, [...path, subset], { total, isNumber: true }, label));
   });
 };
 
@@ -65,9 +67,17 @@ interface Terms {
 }
 
 /** Nothing for a partition that keeps no pod back. */
-function ofPath(object: AnyObject, path: readonly string[], terms: Terms, label = "partition"): Partition[] {
+export function keeping(partition: Partition): Partition[] {
+  return Number.parseFloat(String(partition.value)) === 0 ? [] : [partition];
+}
+
+function partitionAt(
+  object: AnyObject,
+  path: readonly string[],
+  terms: Terms,
+  label = "partition",
+): Partition {
   const value = intOrStringAt(object, ...path) ?? 0;
-  if (Number.parseFloat(String(value)) === 0) return [];
   const {
     total,
     isNumber = false,
@@ -75,7 +85,7 @@ function ofPath(object: AnyObject, path: readonly string[], terms: Terms, label 
   } = terms;
   // Where no total is known a number keeps what it says.
   const kept = total === undefined ? (typeof value === "number" ? value : 0) : keptOf(value, total);
-  return [{ path, label, value, total, kept, keptOf, isNumber }];
+  return { path, label, value, total, kept, keptOf, isNumber };
 }
 
 /** How far a partition is to be lowered: by a step, or to an end. */
@@ -96,7 +106,8 @@ export function promoted(partition: Partition, { by, amount }: Promotion): IntOr
   );
 }
 
-function ended(partition: Partition, amount: IntOrString): IntOrString {
+/** The amount as the field takes it. Throws CliError where a percentage is of pods that nothing counts yet. */
+export function ended(partition: Partition, amount: IntOrString): IntOrString {
   if (typeof amount === "number" || !partition.isNumber) return amount;
   return scaledValue(amount, totalOf(partition), true);
 }

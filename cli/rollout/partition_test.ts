@@ -4,11 +4,12 @@ import type { IntOrString } from "../../kube/core/index.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, toAnyObject } from "../fields.ts";
 import {
-  cloneSetPartitions,
-  daemonSetPartitions,
+  cloneSetPartition,
+  daemonSetPartition,
+  keeping,
   promoted,
-  sidecarSetPartitions,
-  statefulSetPartitions,
+  sidecarSetPartition,
+  statefulSetPartition,
 } from "./partition.ts";
 
 const rolling = (partition: IntOrString) => ({ updateStrategy: { rollingUpdate: { partition } } });
@@ -18,19 +19,19 @@ const object = (spec: object, status: object = {}): AnyObject =>
 /** How each kind says what part of `pods` stays behind. */
 const kinds = {
   CloneSet: [
-    cloneSetPartitions,
+    cloneSetPartition,
     (value: IntOrString, pods: number) => object({ replicas: pods, ...rolling(value) }),
   ],
   StatefulSet: [
-    statefulSetPartitions,
+    statefulSetPartition,
     (value: IntOrString, pods: number) => object({ replicas: pods, ...rolling(value) }),
   ],
   DaemonSet: [
-    daemonSetPartitions,
+    daemonSetPartition,
     (value: IntOrString, pods: number) => object(rolling(value), { desiredNumberScheduled: pods }),
   ],
   SidecarSet: [
-    sidecarSetPartitions,
+    sidecarSetPartition,
     (value: IntOrString, pods: number) =>
       object({ updateStrategy: { partition: value } }, { matchedPods: pods }),
   ],
@@ -41,12 +42,12 @@ const amount: fc.Arbitrary<IntOrString> = fc.oneof(
   fc.nat(100).map((percent) => `${percent}%`),
 );
 
-for (const [kind, [partitionsOf, made]] of Object.entries(kinds))
+for (const [kind, [partitionOf, made]] of Object.entries(kinds))
   t.test(`${kind}: a promotion keeps no more pods back, and is refused only where it would`, (t) => {
-    const kept = (value: IntOrString, pods: number) => partitionsOf(made(value, pods))[0]?.kept ?? 0;
+    const kept = (value: IntOrString, pods: number) => partitionOf(made(value, pods)).kept;
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 30 }), amount, amount, (pods, before, to) => {
-        const partition = partitionsOf(made(before, pods))[0];
+        const [partition] = keeping(partitionOf(made(before, pods)));
         if (partition === undefined) return true;
         const next = promotedOrError(() => promoted(partition, { by: "to", amount: to }));
         if (next instanceof CliError) return kept(to, pods) >= partition.kept;

@@ -9,14 +9,14 @@ import { oneTarget, readTarget, type Target } from "../target.ts";
 import { changeObject, setOperations } from "../write.ts";
 import { amountOf, type Partition, type Promotion, promoted } from "./partition.ts";
 import { resumeCommand } from "./pause.ts";
-import { pausedPathOf, type Workload, workloadOf } from "./workloads.ts";
+import { partitionsOf, pausedPathOf, type Workload, workloadOf } from "./workloads.ts";
 
 export const rolloutPromote: Command = {
   name: "rollout promote",
   summary: "Let more pods be updated: lower the partition, by a step or to an end.",
   usage: "TYPE/NAME [--step N|N% | --to N|N%] [--dry-run]",
   details: `The partition is how many pods stay at the old revision. Without --step and --to it becomes 0: all pods are updated.
-It is never raised, and a rollout that is paused is not promoted. Of a UnitedDeployment the partition of each subset is lowered.
+It is never raised (that is "refit rollout partition"), and a rollout that is paused is not promoted. Of a UnitedDeployment the partition of each subset is lowered.
 The write fails when somebody changed the object in the meantime.`,
   examples: ["refit rollout promote clone/sample --step 20%", "refit rollout promote asts/web --to 3"],
   flags: {
@@ -29,7 +29,7 @@ The write fails when somebody changed the object in the meantime.`,
     const promotion = promotionOf(call);
     const target = await oneTarget(call);
     const workload = workloadOf(target.type, "promoting");
-    if (workload.partitions === undefined)
+    if (workload.partition === undefined && workload.subsetPartitions === undefined)
       throw new CliError(`${subjectOf(target)} promoting is not supported: the kind has no partition`);
     await promote(call, target, workload, promotion);
     return 0;
@@ -52,7 +52,7 @@ async function promote(call: Call, target: Target, workload: Workload, promotion
   const access = await call.cluster();
   const object = await readTarget(access, target);
   refusePaused(target, object);
-  const partitions = workload.partitions?.(object) ?? [];
+  const partitions = partitionsOf(workload, object) ?? [];
   if (partitions.length === 0)
     throw new CliError(
       `${subjectOf(target)} has no partition that keeps pods at the old revision: nothing to promote`,

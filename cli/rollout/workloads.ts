@@ -8,11 +8,12 @@ import { cloneSetProgress, cloneSetStrategyPath } from "./clone_set.ts";
 import { daemonSetProgress } from "./daemon_set.ts";
 import { deploymentProgress } from "./deployment.ts";
 import {
-  cloneSetPartitions,
-  daemonSetPartitions,
+  cloneSetPartition,
+  daemonSetPartition,
+  keeping,
   type Partition,
-  sidecarSetPartitions,
-  statefulSetPartitions,
+  sidecarSetPartition,
+  statefulSetPartition,
   unitedDeploymentPartitions,
 } from "./partition.ts";
 import type { Progress } from "./progress.ts";
@@ -29,8 +30,10 @@ export interface Workload {
   counted?(access: ClusterAccess, object: AnyObject): Promise<AnyObject>;
   /** Path of the flag that holds updates back, for kinds that can be paused by command. */
   pausedPath?(apiVersion: string | undefined): readonly string[];
-  /** What keeps pods at the old revision, for kinds with a partition: none where it keeps none. */
-  readonly partitions?: (object: AnyObject) => readonly Partition[];
+  /** What keeps pods at the old revision, for kinds with one partition. */
+  readonly partition?: (object: AnyObject) => Partition;
+  /** For kinds with a partition of each subset: those that keep any. */
+  readonly subsetPartitions?: (object: AnyObject) => readonly Partition[];
   /** While it is paused neither its pods can be restarted nor a former template put back. */
   readonly frozenWhilePaused?: true;
   /** What keeps former templates. */
@@ -52,7 +55,7 @@ export const workloads: readonly Workload[] = [
     kind: "CloneSet",
     progress: cloneSetProgress,
     pausedPath: (apiVersion) => [...cloneSetStrategyPath(apiVersion), "paused"],
-    partitions: cloneSetPartitions,
+    partition: cloneSetPartition,
     namesRevision: true,
   },
   {
@@ -60,7 +63,7 @@ export const workloads: readonly Workload[] = [
     kind: "StatefulSet",
     progress: advancedStatefulSetProgress,
     pausedPath: () => ["spec", "updateStrategy", "rollingUpdate", "paused"],
-    partitions: statefulSetPartitions,
+    partition: statefulSetPartition,
     namesRevision: true,
   },
   {
@@ -68,7 +71,7 @@ export const workloads: readonly Workload[] = [
     kind: "DaemonSet",
     progress: daemonSetProgress,
     pausedPath: () => ["spec", "updateStrategy", "rollingUpdate", "paused"],
-    partitions: daemonSetPartitions,
+    partition: daemonSetPartition,
   },
   {
     group: "apps.kruise.io",
@@ -77,7 +80,7 @@ export const workloads: readonly Workload[] = [
     counted: async (access, object) =>
       (await import("./selected_sidecars.ts")).withSelectedCounts(access, object),
     pausedPath: () => ["spec", "updateStrategy", "paused"],
-    partitions: sidecarSetPartitions,
+    partition: sidecarSetPartition,
     history: "ControllerRevision",
     revised: async () => (await import("./revised_sidecars.ts")).revisedSidecars,
   },
@@ -85,7 +88,7 @@ export const workloads: readonly Workload[] = [
     ...kruise,
     kind: "UnitedDeployment",
     progress: unitedDeploymentProgress,
-    partitions: unitedDeploymentPartitions,
+    subsetPartitions: unitedDeploymentPartitions,
     revised: async () => (await import("./revised_subsets.ts")).revisedSubsets,
   },
   {
@@ -100,11 +103,19 @@ export const workloads: readonly Workload[] = [
     ...builtin,
     kind: "StatefulSet",
     progress: statefulSetProgress,
-    partitions: statefulSetPartitions,
+    partition: statefulSetPartition,
     namesRevision: true,
   },
   { ...builtin, kind: "DaemonSet", progress: daemonSetProgress },
 ];
+
+/** What keeps pods at the old revision: none where nothing does, undefined for kinds without partitions. */
+export function partitionsOf(
+  { partition, subsetPartitions }: Workload,
+  object: AnyObject,
+): readonly Partition[] | undefined {
+  return partition === undefined ? subsetPartitions?.(object) : keeping(partition(object));
+}
 
 /** Whether it is paused, and nothing else can be asked of it meanwhile. */
 export function isFrozen({ frozenWhilePaused, pausedPath }: Workload, object: AnyObject): boolean {

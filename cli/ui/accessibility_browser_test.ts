@@ -10,7 +10,8 @@ import {
   type Served,
   TestBrowser,
 } from "../../testkit/cli/page_fixture.ts";
-import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { hotUpgrade, node, pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { unreadKey } from "./shared/detail_items.ts";
 import { answerKey } from "./shared/items.ts";
 
 const browser = new TestBrowser();
@@ -96,6 +97,27 @@ const states: Readonly<Record<string, (served: Served) => Promise<unknown>>> = {
     await gridSays(page, "8 pods");
     await page.getByText("The pods as a table").click();
     await page.waitForSelector(".pod-table td");
+  },
+  "nodes and what their agents do": async ({ one, page, go }) => {
+    const pull = { kind: "pull", what: "web:2", detail: "", message: "no such tag", since: 0 } as const;
+    const work = ["Failed", "", "Pulling", "Waiting"].map((phase) => ({ ...pull, phase }));
+    const reason = { reason: "PullFailed", message: "it failed", command: "kubectl get nodeimage a" };
+    one.put("node/a", node(1, { state: "stuck", ...reason, since: 0, work, moreWork: 2 }));
+    const absent = { state: "absent" as const, version: "" };
+    one.put("node/b", node(2, { state: "waiting", isUnschedulable: true, agent: absent }));
+    one.put("node/c", node(3, { state: "progressing", work: work.slice(2), zone: "east" }));
+    one.put("node/d", node(4));
+    one.put(unreadKey, { is: "unread", what: ["you may not list pods"] });
+    await go("#/nodes");
+    await page.getByText("3 more").click();
+  },
+  "hot upgrades of a SidecarSet": async ({ one, page, go }) => {
+    const set = "sidecarsets.apps.kruise.io/mesh";
+    one.put(set, workload({ kind: "SidecarSet", namespace: "", name: "mesh" }));
+    for (const [index, step] of (["starting", "handingOver", "waiting", "rests"] as const).entries())
+      one.put(`hot/${index}`, hotUpgrade(`web-${index}`, step));
+    await go(`#/${set}`);
+    await page.waitForSelector(".hot");
   },
   [gone]: async (served) => {
     const { fleet, page, server } = served;

@@ -122,6 +122,25 @@ t.test("with the keyboard alone: promote to the end, and leave another", { skip 
   t.strictSame(complaints, []);
 });
 
+t.test("the partition is set from what it is, to more or to fewer", { skip }, async (t) => {
+  const held = workload({ partition: 2 });
+  const { page, acted, complaints } = await open(t, held, async () => ({
+    code: 0,
+    text: "partition 2 -> 3\n",
+  }));
+  await page.getByText("Set partition…").click();
+  const field = page.locator("dialog input[name=amount]");
+  t.equal(await field.inputValue(), "2");
+  await field.fill("a lot");
+  t.ok(await page.locator("dialog .act").isDisabled());
+  await field.fill("75%");
+  t.equal(await commandIn(page), "refit rollout partition clonesets.apps.kruise.io/web -n default --to 75%");
+  await page.locator("dialog .act").click();
+  await page.waitForSelector("dialog .answer >> text=partition 2 -> 3");
+  t.strictSame(acted, [{ action: "partition", workload: key, amount: "75%" }]);
+  t.strictSame(complaints, []);
+});
+
 t.test("containers of a chosen pod", { skip }, async (t) => {
   const { page, acted } = await open(t, workload(), async () => ({ code: 0, text: "created\n" }));
   await page.getByText("Restart containers…").click();

@@ -106,7 +106,11 @@ t.test("a rollout is paused, resumed, promoted and undone", async (t) => {
   await settled(1);
   t.match(await act({ action: "promote", workload, by: "to", amount: "50%" }), { text: /3 -> 50%/ });
   await settled(2);
-  t.match(await act({ action: "promote", workload, by: "to", amount: 0 }), { text: /50% -> 0/ });
+  t.match(await act({ action: "partition", workload, amount: "75%" }), {
+    code: 0,
+    text: /partition 50% -> 75%/,
+  });
+  t.match(await act({ action: "promote", workload, by: "to", amount: 0 }), { text: /75% -> 0/ });
   await settled(4);
   const listed = await fetch(`${page.address}/revisions?workload=${encodeURIComponent(workload)}`, {
     headers: { cookie: page.cookie },

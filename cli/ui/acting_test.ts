@@ -30,6 +30,7 @@ const members = {
   pause: record({}),
   resume: record({}),
   promote: record({ by: constantFrom("step", "to"), amount: amounts }),
+  partition: record({ amount: amounts }),
   undo: record({ revision: counts }),
   scale: record({ replicas: counts }),
   recreate: record({
@@ -63,7 +64,7 @@ t.test("kinds have the actions that their commands know", async (t) => {
   const table = actionTable();
   const wanted: Readonly<Record<string, readonly Action[]>> = {
     "CloneSet.apps.kruise.io": actions,
-    "SidecarSet.apps.kruise.io": ["pause", "resume", "promote", "undo", "recreate"],
+    "SidecarSet.apps.kruise.io": ["pause", "resume", "promote", "partition", "undo", "recreate"],
     "UnitedDeployment.apps.kruise.io": ["promote", "undo", "scale", "recreate"],
     "Deployment.apps": ["pause", "resume", "undo", "scale", "recreate"],
     "DaemonSet.apps": ["undo", "recreate"],
@@ -84,6 +85,10 @@ t.test("the words name the type in full, and only what was asked for", (t) => {
     [
       { action: "promote", workload, by: "step", amount: "20%" },
       "refit rollout promote clonesets.apps.kruise.io/web -n shop --step 20%",
+    ],
+    [
+      { action: "partition", workload, amount: "80%" },
+      "refit rollout partition clonesets.apps.kruise.io/web -n shop --to 80%",
     ],
     [
       { action: "undo", workload: "sidecarsets.apps.kruise.io/logs", revision: 3 },

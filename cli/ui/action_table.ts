@@ -19,7 +19,8 @@ export function actionsFor(type: Pick<ResourceType, "group" | "kind">): Action[]
   const fits: Readonly<Record<Action, boolean>> = {
     pause: pausedPathOf(type, undefined) !== undefined,
     resume: pausedPathOf(type, undefined) !== undefined,
-    promote: workload?.partitions !== undefined,
+    promote: workload?.partition !== undefined || workload?.subsetPartitions !== undefined,
+    partition: workload?.partition !== undefined,
     undo: workload !== undefined,
     scale: scaled.has(`${type.kind}.${type.group}`),
     recreate: workload !== undefined,

@@ -5,7 +5,7 @@ const uiFlags: FlagTable = {
   port: textFlag("N", "Port of the page on 127.0.0.1; 0 picks a free one.", { default: "0" }),
   record: textFlag("FILE.html", "Write what the page shows into a new file, which any browser plays."),
   "allow-changes": switchFlag(
-    "Let the page pause, resume, promote, undo and scale workloads, and restart containers.",
+    "Let the page pause, resume, promote, hold back, undo and scale workloads, and restart containers.",
   ),
 };
 

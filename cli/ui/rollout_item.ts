@@ -3,7 +3,7 @@ import { type AnyObject, fieldsAt, listAt, textAt, textsAt } from "../fields.ts"
 import type { ResourceType } from "../resource_types.ts";
 import type { Partition } from "../rollout/partition.ts";
 import { podCounts } from "../rollout/pod_counts.ts";
-import { workloadNamed } from "../rollout/workloads.ts";
+import { partitionsOf, workloadNamed } from "../rollout/workloads.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import type { LifecycleHook, RolloutItem, RolloutScale } from "./shared/detail_items.ts";
 
@@ -13,7 +13,8 @@ const mostHandlers = 12;
 
 /** Undefined for a kind without partitions: nothing but its budget says how far it may go. */
 export function rolloutItem(type: ResourceType, object: AnyObject): RolloutItem | undefined {
-  const partitions = workloadNamed(type)?.partitions?.(object);
+  const workload = workloadNamed(type);
+  const partitions = workload && partitionsOf(workload, object);
   if (partitions === undefined) return undefined;
   return {
     is: "rollout",

@@ -4,7 +4,7 @@ import { type AnyObject, at, conditionOf, intOrStringAt, listAt, textAt, textsAt
 import { inNamespace, type ResourceType } from "../resource_types.ts";
 import type { Partition } from "../rollout/partition.ts";
 import { type PodCounts, podCounts } from "../rollout/pod_counts.ts";
-import { pausedPathOf, workloadNamed } from "../rollout/workloads.ts";
+import { partitionsOf, pausedPathOf, workloadNamed } from "../rollout/workloads.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import type { WorkloadItem } from "./shared/items.ts";
 
@@ -26,7 +26,7 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
     word: `${type.shortNames.at(-1) ?? type.singular}/${name}${inNamespace(namespace)}`,
     labels: labelsOf(object),
     ...counts,
-    partition: keptBack(workload?.partitions?.(object) ?? []),
+    partition: keptBack((workload && partitionsOf(workload, object)) ?? []),
     ...(allowed === undefined ? {} : { allowed }),
     isPaused: paused !== undefined && at(object, ...paused) === true,
     revision: revisionEnd(textAt(object, "status", "updateRevision") ?? ""),

@@ -140,12 +140,17 @@ function podsIn(items: ReadonlyMap<string, Item>, chosen: string | undefined): s
   return [...first, ...others].slice(0, mostPods).map((key) => key.slice("pod/".length));
 }
 
-function draftOf(action: Action, key: string, { desired }: WorkloadItem, pod: string): ActionDraft {
+function draftOf(
+  action: Action,
+  key: string,
+  { desired, partition }: WorkloadItem,
+  pod: string,
+): ActionDraft {
   return {
     action,
     workload: key,
     by: "step",
-    amount: "20%",
+    amount: action === "partition" ? String(partition) : "20%",
     replicas: String(desired),
     revision: "",
     pod,

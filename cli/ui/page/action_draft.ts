@@ -36,6 +36,8 @@ function membersOf(draft: ActionDraft): object {
       return draft.by === "end"
         ? { by: "to", amount: 0 }
         : { by: draft.by, amount: numberOrText(draft.amount) };
+    case "partition":
+      return { amount: numberOrText(draft.amount) };
     case "undo":
       return { revision: draft.revision.trim() === "" ? 0 : numberOrText(draft.revision) };
     case "scale":

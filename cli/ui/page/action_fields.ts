@@ -7,6 +7,7 @@ export const actionLabels: Readonly<Record<Action, string>> = {
   pause: "Pause",
   resume: "Resume",
   promote: "Promote",
+  partition: "Set partition",
   undo: "Undo",
   scale: "Scale",
   recreate: "Restart containers",
@@ -16,6 +17,8 @@ export const actionEffects: Readonly<Record<Action, string>> = {
   pause: "It updates nothing more until it is resumed. Scaling and repair go on.",
   resume: "It goes on from where it was paused.",
   promote: "More pods may be updated: the partition, which keeps pods at the old revision, becomes smaller.",
+  partition:
+    "So many pods stay at the old revision. A larger one holds back pods that are not updated yet, and is no undo.",
   undo: "What a former revision held is put back, and rolled out.",
   scale: "The number of its pods is set.",
   recreate: "The agent of the pod's node restarts them. The pod itself stays.",
@@ -40,6 +43,8 @@ export function actionFields(view: FieldsView): TemplateResult | typeof nothing 
       return nothing;
     case "promote":
       return promotionFields(view);
+    case "partition":
+      return textField(view, "amount", "Pods that stay at the old revision, or a percentage such as 20%");
     case "undo":
       return revisionField(view);
     case "scale":

@@ -1,7 +1,7 @@
 /** What the page may ask the server to change, and the command line that is the same. Both sides share this file. */
 
 /** In the order in which they are offered. */
-export const actions = ["pause", "resume", "promote", "undo", "scale", "recreate"] as const;
+export const actions = ["pause", "resume", "promote", "partition", "undo", "scale", "recreate"] as const;
 export type Action = (typeof actions)[number];
 
 /** What fits a kind, by `CloneSet.apps.kruise.io`. */
@@ -21,6 +21,8 @@ export type ActionRequest =
   | Asked<"resume">
   /** The partition is lowered by so many pods, or to so many; `20%` is a part of all. */
   | (Asked<"promote"> & { readonly by: "step" | "to"; readonly amount: number | string })
+  /** So many pods stay at the old revision, more than before or fewer; `20%` is a part of all. */
+  | (Asked<"partition"> & { readonly amount: number | string })
   /** 0 is the revision before the newest. */
   | (Asked<"undo"> & { readonly revision: number })
   | (Asked<"scale"> & { readonly replicas: number })
@@ -72,6 +74,7 @@ const members: Readonly<Record<Action, Readonly<Record<string, Check>>>> = {
   pause: {},
   resume: {},
   promote: { by: isText(/^(?:step|to)$/), amount: isAmount },
+  partition: { amount: isAmount },
   undo: { revision: isCount },
   scale: { replicas: isCount },
   recreate: { pod: isText(podKey), containers: isContainers, number: isCount },
@@ -97,6 +100,8 @@ export function wordsOf(request: ActionRequest): string[] {
       return ["rollout", request.action, named, ...place];
     case "promote":
       return ["rollout", "promote", named, ...place, ...promotionWords(request)];
+    case "partition":
+      return ["rollout", "partition", named, ...place, "--to", String(request.amount)];
     case "undo": {
       const revision = request.revision === 0 ? [] : ["--to-revision", String(request.revision)];
       return ["rollout", "undo", named, ...place, ...revision];
