@@ -59,7 +59,10 @@ t.test("what cannot be done is refused in one line", async (t) => {
     ["clone/sample --to 2", /^error: clonesets.apps.kruise.io "sample": the partition is 2 already\n$/],
     ["clone/sample", /^error: give --to N or --to N%: how many pods stay at the old revision\n$/],
     ["clone/sample --to 101%", /^error: invalid value "101%" for --to: .*\n$/],
-    ["ud/web --to 1", /^error: uniteddeployments.apps.kruise.io "web": .* has no partition of its own\n$/],
+    [
+      "uniteddeployments/web --to 1",
+      /^error: uniteddeployments.apps.kruise.io "web": .* has no partition of its own\n$/,
+    ],
     ["pods/web --to 1", /it has no rollouts\n$/],
   ];
   for (const [words, stderr] of refusals)

@@ -7,11 +7,13 @@ import { follow, startPage } from "../../testkit/cli/live_page.ts";
 import type { Item } from "./shared/items.ts";
 import type { NodeItem } from "./shared/node_items.ts";
 
-const { sandbox, api } = await startControlledSandbox(t, { seed: 5, gates: "ImagePullJobGate=true" });
+const { sandbox, api, stopController } = await startControlledSandbox(t, {
+  seed: 5,
+  gates: "ImagePullJobGate=true",
+});
 const kubeconfig = join(t.testdir(), "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
 const page = await startPage(`--kubeconfig ${kubeconfig}`);
-t.teardown(() => page.stop());
 
 const kruise = "/apis/apps.kruise.io/v1beta1/namespaces/default";
 const path = "/events?workload=nodes";
@@ -42,14 +44,15 @@ t.test("nodes are told with their zone, their pods and what keeps pods away", as
       replicas: 6,
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [{ name: "web", image: "web:1" }] } },
-      updateStrategy: { type: "InPlaceIfPossible", rollingUpdate: { maxUnavailable: 6 } },
+      updateStrategy: { rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 6 } },
     },
   });
   await until(() => nodesIn(state).reduce((sum, { pods }) => sum + pods, 0) >= 6);
 });
 
 t.test("what agents are asked for is there while it goes on, and gone after it", async (t) => {
-  const { state, until, ...stream } = follow(t, page, path);
+  const stream = follow(t, page, path);
+  const { state, until } = stream;
   const isIdle = () => nodesIn(state).every(({ work }) => work.length === 0);
   await until(() => nodesIn(state).length === names.length && isIdle());
   await api.patch(`${kruise}/clonesets/web`, {
@@ -69,19 +72,30 @@ t.test("what agents are asked for is there while it goes on, and gone after it",
 
 t.test("a pull that fails needs somebody, with the command that shows more", async (t) => {
   const { state, until } = follow(t, page, path);
-  await api
-    .post(`${kruise}/imagepulljobs`, {
-      apiVersion: "apps.kruise.io/v1beta1",
-      kind: "ImagePullJob",
-      metadata: { name: "broken" },
-      spec: {
-        image: "not a:name",
-        selector: { names: [first] },
-        completionPolicy: { type: "Always" },
-        pullPolicy: { backoffLimit: 0 },
-      },
-    })
-    .catch(() => undefined);
-  await until(() => nodesIn(state).length === names.length);
-  t.ok(nodesIn(state).every(({ state }) => state !== "unknown"));
+  await api.post(`${kruise}/imagepulljobs`, {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "ImagePullJob",
+    metadata: { name: "broken" },
+    spec: {
+      image: "nginx:99.99",
+      selector: { names: [first] },
+      completionPolicy: { type: "Always" },
+      pullPolicy: { backoffLimit: 0 },
+    },
+  });
+  const failing = () => nodesIn(state).filter((node) => node.state === "stuck");
+  await until(() => failing().length > 0);
+  t.match(failing(), [
+    {
+      name: first,
+      reason: "PullFailed",
+      command: `kubectl get nodeimage ${first} -o yaml`,
+      work: [{ kind: "pull", what: "nginx:99.99", phase: "Failed" }],
+    },
+  ]);
+});
+
+t.test("it ends when it is asked to, and the controller after it", async (t) => {
+  t.equal(await page.stop(), 0);
+  t.equal((await stopController()).code, 0);
 });
