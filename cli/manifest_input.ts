@@ -24,18 +24,18 @@ export function parseManifests(text: string, file: string): AnyObject[] {
         cause: problem,
       });
     }
-    const value: unknown = document.toJS();
-    if (value === null || value === undefined) continue;
-    const items = textAt(value, "kind")?.endsWith("List") ? listAt(value, "items") : [value];
-    for (const item of items) {
-      if (!isAnyObject(item) || !item.apiVersion || !item.kind || !item.metadata.name) {
-        throw new CliError(
-          `${file}, document ${index + 1}: not an object with apiVersion, kind and metadata.name`,
-        );
-      }
-      objects.push(item);
-    }
+    objects.push(...objectsIn(document.toJS(), `${file}, document ${index + 1}`));
   }
   if (objects.length === 0) throw new CliError(`${file}: no objects in it`);
   return objects;
+}
+
+/** The objects of one document: of a list its items, of an empty one none. Throws CliError. `where`: what errors name. */
+export function objectsIn(value: unknown, where: string): AnyObject[] {
+  if (value === null || value === undefined) return [];
+  const items = textAt(value, "kind")?.endsWith("List") ? listAt(value, "items") : [value];
+  return items.map((item) => {
+    if (isAnyObject(item) && item.apiVersion && item.kind && item.metadata.name) return item;
+    throw new CliError(`${where}: not an object with apiVersion, kind and metadata.name`);
+  });
 }

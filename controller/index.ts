@@ -106,6 +106,7 @@ export type {
   Action,
   OtherAction,
   Plan,
+  PodAction,
   PodPatchAction,
   RolloutEffect,
   Waiting,

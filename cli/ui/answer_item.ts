@@ -34,9 +34,7 @@ export async function answerAbout(
   const stored = await readTarget(access, target);
   const explanation = await explain({ access, target, stored, gates: parseFeatureGates(), host });
   const { causes, message, forecast, missing, unread } = explanation;
-  const now = host.clock.now();
-  const alike = [...Map.groupBy(causes, ({ reason, outlook }) => `${reason} ${outlook}`).values()];
-  const reasons = alike.slice(0, mostReasons).flatMap((same) => reasonOf(same, now));
+  const reasons = reasonItems(causes, host.clock.now());
   const unreadAll = [...missing, ...unread];
   return {
     item: {
@@ -51,6 +49,12 @@ export async function answerAbout(
     },
     since: causes[0]?.since,
   };
+}
+
+/** The first of them. `now` in milliseconds since the epoch. */
+export function reasonItems(causes: readonly Cause[], now: number): ReasonItem[] {
+  const alike = [...Map.groupBy(causes, ({ reason, outlook }) => `${reason} ${outlook}`).values()];
+  return alike.slice(0, mostReasons).flatMap((same) => reasonOf(same, now));
 }
 
 /** One of several that differ in their pods alone stands for all of them. */

@@ -189,7 +189,7 @@ t.test("paths lead to nothing but the page's own files", async (t) => {
   for (const path of paths) t.equal((await ask(server, { path, headers: cookie(server) })).status, 404, path);
   for (const url of ["http://evil.example/", "//evil.example/", "*", "/\\evil.example"]) {
     const headers = { host: "127.0.0.1:1", cookie: `refit-ui-1=${token}` };
-    const decision = decide({ method: "GET", url, headers }, { token, port: 1, allowsChanges: false });
+    const decision = decide({ method: "GET", url, headers }, { token, port: 1, posts: [] });
     t.ok(
       decision.type === "refuse" || (decision.type === "pass" && decision.url.host === "127.0.0.1:1"),
       url,

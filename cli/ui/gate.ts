@@ -1,6 +1,5 @@
 /** Who is let in: decided from a request's head alone, before anything is done for it. */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { actionPath } from "./shared/actions.ts";
 
 export interface RequestHead {
   readonly method: string;
@@ -12,8 +11,8 @@ export interface RequestHead {
 export interface GateOptions {
   readonly token: string;
   readonly port: number;
-  /** Whether requests for a change are let in. */
-  readonly allowsChanges: boolean;
+  /** Paths of requests with a body. */
+  readonly posts: readonly string[];
 }
 
 export type Decision =
@@ -21,23 +20,23 @@ export type Decision =
   /** The token was in the address: it becomes a cookie, and the address loses it. */
   | { readonly type: "welcome"; readonly cookie: string }
   | { readonly type: "pass"; readonly url: URL }
-  /** A change is asked for; what it is stands in the body. */
-  | { readonly type: "act" };
+  /** What is asked for stands in the body. */
+  | { readonly type: "read body"; readonly path: string };
 
 const longestUrl = 2_048;
 
 export function decide(head: RequestHead, options: GateOptions): Decision {
   const { method, url, headers } = head;
   if (url.length > longestUrl) return refuse(414, "the address is too long");
-  const asksChange = options.allowsChanges && method === "POST";
-  if (method !== "GET" && !asksChange) return refuse(405, "only GET is answered");
+  const isPost = options.posts.length > 0 && method === "POST";
+  if (method !== "GET" && !isPost) return refuse(405, "only GET is answered");
   const hosts = [`127.0.0.1:${options.port}`, `localhost:${options.port}`];
   // A page of another origin can give its own name our address; its requests name that host.
   const host = textOf(headers["host"]);
   if (!hosts.includes(host)) return refuse(403, "this host is not the one that was printed");
   const origin = headers["origin"];
   if (origin !== undefined && textOf(origin) !== `http://${host}`) return refuse(403, anotherOrigin);
-  return asksChange ? decideChange(head, options) : decideRead(head, host, options);
+  return isPost ? decidePost(head, options) : decideRead(head, host, options);
 }
 
 function decideRead({ url, headers }: RequestHead, host: string, { token, port }: GateOptions): Decision {
@@ -54,14 +53,14 @@ function decideRead({ url, headers }: RequestHead, host: string, { token, port }
 }
 
 /** Browsers name the origin of each such request, and ask first before they send this type to another one. */
-function decideChange({ url, headers }: RequestHead, { token, port }: GateOptions): Decision {
+function decidePost({ url, headers }: RequestHead, { token, port, posts }: GateOptions): Decision {
   if (headers["origin"] === undefined || !isFromSite(headers, ["same-origin"]))
     return refuse(403, anotherOrigin);
   if (!hasCookie(headers, token, port)) return refuse(403, notToken);
-  if (url !== actionPath) return refuse(404, "there is nothing to change at this address");
+  if (!posts.includes(url)) return refuse(404, "nothing takes a request of this kind at this address");
   if (textOf(headers["content-type"]) !== "application/json")
     return refuse(415, "the content type must be application/json");
-  return { type: "act" };
+  return { type: "read body", path: url };
 }
 
 const anotherOrigin = "another origin asks";

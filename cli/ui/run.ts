@@ -7,6 +7,7 @@ import { assetsForActing } from "./acting_assets.ts";
 import { pageAssets } from "./assets.ts";
 import { Fleet, type FleetOptions } from "./fleet.ts";
 import { OpenWorkloads } from "./open_workloads.ts";
+import { Planning } from "./planning.ts";
 import { assetsWithRecording } from "./recorded_assets.ts";
 import { type PageServerOptions, startPageServer } from "./server.ts";
 import { startRecording } from "./start_recording.ts";
@@ -48,13 +49,16 @@ async function showCluster(call: Call, port: number): Promise<void> {
     return open(key);
   });
   const said = path === undefined ? "" : ` It is recorded to ${path}.`;
-  const page = { assets, open: openFeed };
+  const page = { assets, open: openFeed, planning: planningOver(options, fleet) };
   if (call.flags.on("allow-changes")) {
     const acting = actingOver(call, access, fleet, opened);
     const changing = { ...page, assets: assetsForActing(assets), acting };
     await serve(call, port, changing, `It can change the cluster, with your rights.${said}`);
   } else await serve(call, port, page, `It changes nothing in the cluster.${said}`);
 }
+
+const planningOver = ({ access, host }: FleetOptions, fleet: Fleet): Planning =>
+  new Planning({ access, host, targetOf: (workload) => fleet.target(workload) });
 
 function actingOver(call: Call, access: ClusterAccess, fleet: Fleet, opened: OpenWorkloads): Acting {
   return new Acting({
@@ -76,7 +80,8 @@ export async function startReadOnlyPage(
 ): Promise<string> {
   const assets = await pageAssets();
   const { fleet, opened } = await watch(options, started);
-  return listen(0, { assets, open: opener(fleet, (key) => opened.open(key)) }, started);
+  const open = opener(fleet, (key) => opened.open(key));
+  return listen(0, { assets, open, planning: planningOver(options, fleet) }, started);
 }
 
 interface Watched {
@@ -101,7 +106,7 @@ const opener =
   async (key) =>
     key === undefined ? { feed: fleet.feed, close: () => undefined } : open(key);
 
-type Page = Pick<PageServerOptions, "assets" | "open" | "acting">;
+type Page = Pick<PageServerOptions, "assets" | "open" | "acting" | "planning">;
 
 /** Resolves when it was stopped. Throws CliError when the port cannot be had. */
 async function serve(call: Call, port: number, page: Page, said: string): Promise<void> {

@@ -5,10 +5,12 @@ import type { Acting, ActionRefusal } from "./acting.ts";
 import type { Asset, Assets } from "./assets.ts";
 import type { Feed } from "./feed.ts";
 import { decide, type GateOptions } from "./gate.ts";
+import type { Planning } from "./planning.ts";
 import { policyOf } from "./policy.ts";
-import { revisionsPath } from "./shared/actions.ts";
+import { actionPath, revisionsPath } from "./shared/actions.ts";
 import type { Change } from "./shared/differences.ts";
 import type { Item } from "./shared/items.ts";
+import { longestPlanRequest, planPath } from "./shared/plans.ts";
 
 export interface PageServerOptions {
   readonly assets: Assets;
@@ -19,6 +21,8 @@ export interface PageServerOptions {
   open(key: string | undefined): Promise<OpenFeed | undefined>;
   /** Does what bodies ask for. Absent: no request changes anything. */
   readonly acting?: Pick<Acting, "act" | "revisions">;
+  /** Plans what bodies ask about. Absent: nothing is planned. */
+  readonly planning?: Pick<Planning, "plan">;
 }
 
 export interface OpenFeed {
@@ -36,7 +40,7 @@ const mostStreams = 32;
 /** A page that does not read loses its stream, and gets the whole state when it asks again. */
 const mostUnsentBytes = 16 * 1024 * 1024;
 /** Of a request for a change, in characters. */
-const longestBody = 8_192;
+const longestAction = 8_192;
 const silenceMs = 15_000;
 
 const safeHeaders: Readonly<Record<string, string>> = {
@@ -65,7 +69,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   });
   const address = server.address();
   const port = address !== null && typeof address === "object" ? address.port : options.port;
-  serving.gate = { token: options.token, port, allowsChanges: options.acting !== undefined };
+  serving.gate = { token: options.token, port, posts: serving.posts };
   return {
     port,
     stop: () =>
@@ -93,7 +97,7 @@ class Serving {
     else if (decision.type === "refuse") refuse(response, decision.status, decision.message);
     else if (decision.type === "welcome")
       response.writeHead(303, { location: "/", "set-cookie": decision.cookie }).end();
-    else if (decision.type === "act") void this.#act(request, response);
+    else if (decision.type === "read body") void this.#takeBody(decision.path, request, response);
     else if (decision.url.pathname === "/events")
       void this.#stream(decision.url.searchParams.get("workload") ?? undefined, response);
     else if (decision.url.pathname === revisionsPath)
@@ -107,17 +111,24 @@ class Serving {
     else sendAsset(asset, String(accepted ?? ""), response);
   }
 
-  async #act(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Paths that take a body. */
+  get posts(): string[] {
+    const { acting, planning } = this.#options;
+    return [...(acting === undefined ? [] : [actionPath]), ...(planning === undefined ? [] : [planPath])];
+  }
+
+  async #takeBody(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body: string | undefined;
     try {
-      body = await bodyOf(request);
+      body = await bodyOf(request, path === planPath ? longestPlanRequest : longestAction);
     } catch {
       // It broke off: nobody is left to be told.
       response.destroy();
       return;
     }
     if (body === undefined) return refuse(response, 413, "the request is too long");
-    const answer = await this.#options.acting?.act(body).catch(failure);
+    const { acting, planning } = this.#options;
+    const answer = await (path === planPath ? planning?.plan(body) : acting?.act(body))?.catch(failure);
     if (answer === undefined) refuse(response, 405, "nothing is changed");
     else if ("status" in answer) refuse(response, answer.status, answer.message);
     else sendJson(response, answer);
@@ -155,12 +166,12 @@ class Serving {
 }
 
 /** Undefined when it is too long. Rejects when it breaks off. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+async function bodyOf(request: IncomingMessage, longest: number): Promise<string | undefined> {
   request.setEncoding("utf8");
   let text = "";
   for await (const part of request.iterator({ destroyOnReturn: false })) {
     text += String(part);
-    if (text.length > longestBody) return undefined;
+    if (text.length > longest) return undefined;
   }
   return text;
 }

@@ -1,27 +1,22 @@
-import { dryRunKinds, type FeatureGates, type Waiting } from "../../controller/index.ts";
-import { kinds, unknownFields } from "../../crds/index.ts";
+import type { FeatureGates, Waiting } from "../../controller/index.ts";
 import { counted } from "../../kube/core/index.ts";
-import { ignoreNotFound } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { featureGates } from "../feature_gates.ts";
-import type { AnyObject } from "../fields.ts";
 import { sentenceWidth } from "../io.ts";
 import { readManifests } from "../manifest_input.ts";
 import { isTypeName, targetOrWorkload } from "../named_workload.ts";
 import { type AnswerFormat, answerFormat, printObject } from "../object_output.ts";
-import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
-import { nearest } from "../suggest.ts";
+import { objectName } from "../resource_types.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
 import { wrapped } from "../text_table.ts";
 import { answerOf, cannotTell, exitCodes, nextLines, rolesFor, stateOf } from "./answer.ts";
 import type { Cause } from "./causes/cause.ts";
 import { describeEnd, describeWaiting } from "./describe.ts";
-import { dryRunPlanner } from "./dry_run.ts";
 import { type Explanation, explain, explainedType } from "./explain.ts";
-import type { Forecast, Planner, Subject } from "./forecast.ts";
+import type { Forecast } from "./forecast.ts";
 import { planAnswer } from "./plan_answer.ts";
-import { plannerOf, planners } from "./planners.ts";
+import { manifestItem, noPlans, type PlanItem, storedItem } from "./plan_items.ts";
 
 export async function runWhy(call: Call): Promise<number> {
   const format = answerFormat(call);
@@ -99,73 +94,20 @@ async function printPlanAnswers(
   return 0;
 }
 
-interface PlanItem {
-  readonly target: Target;
-  readonly planner: Planner;
-  readonly subject: Subject;
-}
-
-function needPlanner(type: ResourceType): Planner {
-  const planner = plannerOf(type) ?? dryRunPlanner(type);
-  if (planner !== undefined) return planner;
-  throw new CliError(`plan is not supported on ${pluralName(type)}: it knows ${dryRunKinds.join(", ")}`);
-}
-
 async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
   const file = call.flags.text("filename");
   if (file !== undefined && call.words.length > 0)
     throw new CliError(`name an object or a manifest, not both: "${call.words[0]}" and -f ${file}`);
   if (file === undefined) {
-    const { type, ref } = await oneTarget(call);
-    const planner = needPlanner(type);
-    const stored = await readTarget(access, { type, ref });
-    return [{ target: { type, ref }, planner, subject: { stored } }];
+    return [await storedItem(access, await oneTarget(call))];
   }
   const items: PlanItem[] = [];
   for (const manifest of await readManifests(call, [file])) {
-    const item = await itemOf(access, manifest, file);
+    const item = await manifestItem(access, manifest, file);
     if (item !== undefined) items.push(item);
   }
   if (items.length === 0) throw new CliError(`${file}: ${noPlans}`);
   return items;
-}
-
-/** The dry run of all other kinds reads the object from the server. */
-const knownPlans = planners.map(({ kind }) => kind).join(", ");
-const noPlans = `no object in it that is planned before it is stored: plan -f knows ${knownPlans}; apply others and name them`;
-
-/** Undefined for an object of a manifest that has no plan, such as a Service beside its workload. */
-async function itemOf(
-  access: ClusterAccess,
-  manifest: AnyObject,
-  file: string,
-): Promise<PlanItem | undefined> {
-  const [group = ""] = (manifest.apiVersion ?? "").split("/");
-  const kind = manifest.kind ?? "";
-  const planner = plannerOf({ group, kind });
-  if (planner === undefined) return undefined;
-  refuseUnknownFields(manifest, file);
-  const type = await access.types.findKind(group, kind);
-  if (type === undefined)
-    throw new CliError(`the server does not serve ${kind} of ${group}; see "refit install"`);
-  const { name = "", namespace = access.namespace } = manifest.metadata;
-  const ref = type.namespaced ? { namespace, name } : { name };
-  const placed = { ...manifest, metadata: { ...manifest.metadata, ...ref } };
-  const stored = await access.client.get(objectResource(type), ref).catch(ignoreNotFound);
-  const subject = stored === undefined ? { manifest: placed } : { manifest: placed, stored };
-  return { target: { type, ref }, planner, subject };
-}
-
-/** The API server would drop them: what is planned would not be what was meant. */
-function refuseUnknownFields(manifest: AnyObject, file: string): void {
-  const { kind = "", metadata } = manifest;
-  const definition = kinds.find((candidate) => candidate.kind === kind);
-  if (definition === undefined) return;
-  const unknown = unknownFields(definition, manifest).map(({ path, name, known }) => {
-    const near = nearest(name, known);
-    return `unknown field "${path}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
-  });
-  if (unknown.length > 0) throw new CliError(`${file}: ${kind} ${metadata.name}: ${unknown.join(", ")}`);
 }
 
 function forecastOf(call: Call, access: ClusterAccess, { subject, planner }: PlanItem): Promise<Forecast> {
