@@ -1,5 +1,6 @@
 /** What `refit plan` says, as the page shows it. */
 import type { Action, PodAction, RolloutEffect } from "../../controller/index.ts";
+import { keyOf } from "../../kube/core/index.ts";
 import type { Target } from "../target.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import { describeAction, type PodName, podNameFor } from "../why/describe.ts";
@@ -14,17 +15,34 @@ export function planAnswerItem(target: Target, forecast: Forecast, now: number):
   const { summary, actions, steps = [], waiting, notices = [], requeueAfterMs } = forecast;
   const nameOf = podNameFor(target.type);
   const others = actions.flatMap((action) => (isOfPod(action) ? [] : (describeAction(action, nameOf) ?? [])));
+  const pods = actions.filter(isOfPod).map((action) => plannedPod(action, nameOf));
   const all = [...steps, ...others].map((step) => shownText(step));
   const more = all.length - mostSteps;
   return {
     summary: shownText(summary),
-    pods: actions.filter(isOfPod).map((action) => plannedPod(action, nameOf)),
+    pods,
     steps: more > 0 ? [...all.slice(0, mostSteps), `${more} more`] : all,
     ...(steps.length > 0 ? {} : { requests: sum(actions.map(requestsOf)) }),
     reasons: reasonItems(planCauses(waiting, target), now),
+    held: heldPods(target, waiting, pods),
     notices,
     ...(requeueAfterMs === undefined ? {} : { againSeconds: Math.ceil(requeueAfterMs / 1000) }),
   };
+}
+
+/** Plans of objects without a namespace name pods with theirs. */
+function heldPods(
+  { ref: { namespace } }: Target,
+  waiting: Forecast["waiting"],
+  planned: readonly PlannedPod[],
+): PlanAnswer["held"] {
+  const known = new Set(planned.map(keyOf));
+  return waiting.flatMap(({ reason, pods = [] }) => {
+    const keys = pods.map((pod) => (namespace === undefined ? pod : `${namespace}/${pod}`));
+    const held = keys.filter((key) => !known.has(key));
+    for (const key of held) known.add(key);
+    return held.length === 0 ? [] : [[reason, held] as const];
+  });
 }
 
 function plannedPod(action: PodAction, nameOf: PodName): PlannedPod {

@@ -29,6 +29,8 @@ export interface DetailView {
   readonly choices: DetailChoices;
   /** Buttons that change the workload. */
   readonly actions: TemplateResult | typeof nothing;
+  /** What would happen to it. */
+  readonly plan: TemplateResult | typeof nothing;
   changed(): void;
 }
 
@@ -93,6 +95,7 @@ export function detailView(view: DetailView): TemplateResult {
       </div>
       <div class="side">${whyCard(view, said)}</div>
     </div>
+    ${view.plan}
     ${moreCards(items, { pods: podItems, newest: workload.revision, now: view.at ?? view.until, colourOf })}
   `;
 }

@@ -10,7 +10,11 @@ export interface GridContent {
   colourOf(revision: string): number;
   /** Pods to point out; all are alike when it is empty. */
   readonly pointedOut: ReadonlySet<string>;
+  /** In place of the shapes that say a pod's state. */
+  readonly paint?: CellPainter;
 }
+
+export type CellPainter = (pen: CanvasRenderingContext2D, cell: Cell, step: number, look: Look) => void;
 
 export const coloursOfRevisions = 6;
 
@@ -83,7 +87,8 @@ export class Grid {
       if (pod === undefined) continue;
       pen.globalAlpha = isAll || content.pointedOut.has(pod.name) ? 1 : 0.18;
       const colour = look.revisions[content.colourOf(pod.revision)] ?? look.muted;
-      paintPod(pen, cell, layout.step, pod.state, colour, look);
+      if (content.paint !== undefined) content.paint(pen, cell, layout.step, look);
+      else paintPod(pen, cell, layout.step, pod.state, colour, look);
       pen.globalAlpha = 1;
       if (cell.key === this.told) paintRing(pen, cell, layout.step, look.ink);
     }
@@ -132,11 +137,14 @@ const arrows: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 
-interface Look {
+export interface Look {
   readonly ink: string;
   readonly muted: string;
   readonly surface: string;
+  readonly deleted: string;
+  readonly marked: string;
   readonly font: string;
+  readonly family: string;
   readonly revisions: readonly string[];
 }
 
@@ -147,7 +155,10 @@ function lookOf(element: HTMLCanvasElement): Look {
     ink: colour("--ink"),
     muted: colour("--muted"),
     surface: colour("--surface"),
+    deleted: colour("--stuck"),
+    marked: colour("--unknown"),
     font: `12px ${style.fontFamily}`,
+    family: style.fontFamily,
     revisions: Array.from({ length: coloursOfRevisions }, (_, index) => colour(`--revision-${index}`)),
   };
 }

@@ -1,15 +1,18 @@
 /** The page: follows the server, keeps what it saw, and draws at most once a frame. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { Change } from "../shared/differences.ts";
-import { clusterKey, type Item, type Need } from "../shared/items.ts";
+import { answerKey, clusterKey, type Item, type Need } from "../shared/items.ts";
 import { nodesKey } from "../shared/node_items.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
-import { type DetailChoices, detailView } from "./detail.ts";
+import { colourNumber, type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView, rowsAtATime } from "./list.ts";
 import { type NodeFilters, nodesView } from "./nodes.ts";
+import { planCard } from "./plan_card.ts";
+import { takeDrops } from "./plan_drop.ts";
+import { Planner } from "./planner.ts";
 import { Playback, timeBar } from "./playback.ts";
 import { nodesNotRecorded, notRecorded, type Played, playedNote, playedStatus } from "./played.ts";
 import type { BudgetPoint } from "./plot.ts";
@@ -37,6 +40,7 @@ const filters: Filters = {
 const nodeFilters: NodeFilters = { text: "", states: new Set<Need>(), most: rowsAtATime };
 const order: DetailChoices["order"] = { grouping: "node" };
 const grid = new Grid(() => changed());
+const planner = new Planner(() => changed());
 const playback = new Playback();
 const offered = offeredActions();
 const dialog = new ActionDialog();
@@ -187,10 +191,20 @@ function viewOf({ recording, points, choices }: Followed, until: number, now: nu
     return html`${back}${notRecorded}`;
   if (played === undefined && recording.span === undefined)
     return html`${back}<p class="empty">Reading its pods…</p>`;
-  // What is past cannot be changed, nor what is only played.
+  // What is past cannot be changed or planned, nor what is only played.
   const canAct = at === undefined && blocks.length === 0;
   const actions = canAct ? actionButtons(offered, dialog, { key: shown, items, grid }) : nothing;
-  return detailView({ key: shown, items, grid, points, until, at, choices, actions, changed });
+  const plan = canAct ? planOf(items, choices) : nothing;
+  return detailView({ key: shown, items, grid, points, until, at, choices, actions, plan, changed });
+}
+
+/** It is made again when the answer to why it waits is another one. */
+function planOf(items: ReadonlyMap<string, Item>, { colours }: DetailChoices) {
+  const workload = items.get(shown);
+  const newest = workload?.is === "workload" ? workload.revision : "";
+  planner.follow(shown, items.get(answerKey), performance.now());
+  const colourOf = (revision: string): number => colourNumber(colours, revision, newest);
+  return planCard({ key: shown, items, planner, colourOf, changed });
 }
 
 function nodesPart({ span }: Recording<Item>, items: ReadonlyMap<string, Item>, now: number): TemplateResult {
@@ -245,6 +259,7 @@ function top(items: ReadonlyMap<string, Item>): TemplateResult {
 }
 
 addEventListener("hashchange", route);
+if (blocks.length === 0) takeDrops(planner, () => shown !== "" && playback.at === undefined, changed);
 addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;

@@ -42,6 +42,8 @@ export interface PlanAnswer {
   /** That write, beside status and events; absent where they are not known before. */
   readonly requests?: number;
   readonly reasons: readonly ReasonItem[];
+  /** Pods that a reason keeps as they are: `default/web-1`, by the code of the reason. Those of `pods` are left out. */
+  readonly held: readonly (readonly [code: string, pods: readonly string[]])[];
   readonly notices: readonly string[];
   /** When time alone changes the plan. */
   readonly againSeconds?: number;

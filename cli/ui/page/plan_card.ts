@@ -1,0 +1,205 @@
+/** What would happen to a workload: now, or if a manifest were applied. */
+import { html, nothing, type TemplateResult } from "lit-html";
+import type { Item, PodItem, ReasonItem, WorkloadItem } from "../shared/items.ts";
+import { isPlannedKind, type PlanAnswer, planCommand } from "../shared/plans.ts";
+import { command } from "./parts.ts";
+import { fateWords, type PlanCell, type PodFate, planCells } from "./plan_cells.ts";
+import { takeFiles } from "./plan_drop.ts";
+import { fateSamples, planPainter } from "./plan_paint.ts";
+import type { Planned, Planner } from "./planner.ts";
+import { count } from "./words.ts";
+
+export interface PlanView {
+  readonly key: string;
+  readonly items: ReadonlyMap<string, Item>;
+  readonly planner: Planner;
+  colourOf(revision: string): number;
+  changed(): void;
+}
+
+const mostInTable = 500;
+
+export function planCard(view: PlanView): TemplateResult | typeof nothing {
+  const { key, items, planner } = view;
+  const workload = items.get(key);
+  if (workload?.is !== "workload" || !isPlannedKind(workload)) return nothing;
+  const isLive = planner.mode === "live";
+  const file = planner.given?.draft.file ?? "";
+  const manifest = file === "" ? "the manifest" : file;
+  return html`<section class="card padded plan" aria-labelledby="plan-title">
+    <div class="card-head">
+      <h2 id="plan-title">${isLive ? "What would happen now" : `If ${manifest} were applied`}</h2>
+      ${modeChoice(planner)}
+    </div>
+    ${isLive ? nothing : manifestFields(planner)}
+    ${isLive || planner.given !== undefined ? answer(view, workload, planner.shown) : nothing}
+    ${planner.isDropping ? html`<div class="drop-here">Drop the manifest to see what would happen. Nothing is applied.</div>` : nothing}
+  </section>`;
+}
+
+function modeChoice(planner: Planner): TemplateResult {
+  const option = (mode: Planner["mode"], words: string): TemplateResult =>
+    html`<button type="button" aria-pressed=${planner.mode === mode} @click=${() => {
+      planner.mode = mode;
+    }}>${words}</button>`;
+  return html`<div class="switch" role="group" aria-label="Plan">${option("live", "As it is")}${option("manifest", "With a manifest")}</div>`;
+}
+
+function manifestFields(planner: Planner): TemplateResult {
+  const write = ({ currentTarget }: Event): void => {
+    if (currentTarget instanceof HTMLTextAreaElement) planner.draft = { file: "", text: currentTarget.value };
+  };
+  const choose = ({ currentTarget }: Event): void => {
+    if (!(currentTarget instanceof HTMLInputElement) || !currentTarget.files?.length) return;
+    void takeFiles(planner, currentTarget.files);
+  };
+  return html`<div class="manifest">
+    <label for="manifest">Manifest, as YAML or JSON</label>
+    <textarea id="manifest" rows="8" spellcheck="false" autocomplete="off" aria-describedby="manifest-hint" .value=${planner.draft.text} @input=${write}></textarea>
+    <div class="buttons">
+      <button type="button" class="main" @click=${() => void planner.planDraft()}>Plan it</button>
+      <label class="plain file">Choose a file…<input class="out-of-sight" type="file" accept=".yaml,.yml,.json" @change=${choose} /></label>
+      <p id="manifest-hint" class="quiet">Or drop a file anywhere on this page. Nothing is applied.</p>
+    </div>
+  </div>`;
+}
+
+function answer(view: PlanView, workload: WorkloadItem, planned: Planned | undefined): TemplateResult {
+  const { mode, given } = view.planner;
+  const typed = planCommand(workload, mode === "live" ? undefined : (given?.draft.file ?? ""));
+  const told =
+    planned === undefined
+      ? html`<p class="quiet">Asking…</p>`
+      : "refusal" in planned
+        ? html`<p class="refused">${planned.refusal}</p>`
+        : html`<p>${summaryOf(planned)} <span class="quiet">${planned.summary}</span></p>`;
+  return html`<div class="outcome" role="status">${told}</div>
+    ${
+      planned === undefined || "refusal" in planned
+        ? html`<h3>In a terminal</h3>${command(typed)}`
+        : html`<div class="plan-parts">
+            <div>${picture(view, planned)}</div>
+            <div>${words(planned)}<h3>In a terminal</h3>${command(typed)}</div>
+          </div>`
+    }`;
+}
+
+function summaryOf({ pods, steps, requests, held }: PlanAnswer): TemplateResult {
+  if (pods.length === 0 && steps.length === 0)
+    return html`<b>Nothing is to be done${held.length === 0 ? "" : " now"}.</b>`;
+  const parts = [
+    pods.length === 0
+      ? count(steps.length, "step")
+      : `${count(pods.length, "pod")} change${pods.length === 1 ? "s" : ""}`,
+    requests === undefined ? "" : count(requests, "request"),
+  ];
+  return html`<b>${parts.filter((part) => part !== "").join(", ")}.</b>`;
+}
+
+function picture(view: PlanView, plan: PlanAnswer): TemplateResult | typeof nothing {
+  const { items, planner, colourOf } = view;
+  const { grid } = planner;
+  const cells = planCells(podsOf(items), plan);
+  if (cells.length === 0) return html`<p class="quiet">It has no pods, and gets none.</p>`;
+  const byKey = new Map(cells.map((cell) => [cell.key, cell]));
+  const paint = planPainter((key) => byKey.get(key), colourOf);
+  grid.show({ pods: cells, colourOf, pointedOut: new Set(), paint }, describe(cells));
+  const told = byKey.get(grid.told ?? "");
+  return html`${legend(cells)}
+    <div class="grid-frame">${grid.canvas}</div>
+    <p class="told">${told === undefined ? hint : cellLine(told)}</p>
+    ${table(view, plan, cells)}`;
+}
+
+const hint = html`<span class="quiet">Numbers say in which order the requests are sent. Point at a pod, or move with the arrow keys, to read about it.</span>`;
+
+const podsOf = (items: ReadonlyMap<string, Item>): PodItem[] =>
+  [...items.values()].filter((item) => item.is === "pod");
+
+const fates = Object.keys(fateWords).filter((fate): fate is PodFate => fate in fateSamples);
+
+function legend(cells: readonly PlanCell[]): TemplateResult {
+  return html`<ul class="legend">${countsOf(cells).map(
+    ([fate, number]) =>
+      html`<li><svg class="shape" viewBox="-1 -1 16 16" aria-hidden="true">${fateSamples[fate]}</svg>${fateWords[fate]} <span class="quiet">${number}</span></li>`,
+  )}</ul>`;
+}
+
+function countsOf(cells: readonly PlanCell[]): (readonly [PodFate, number])[] {
+  const counts = Map.groupBy(cells, ({ fate }) => fate);
+  return fates.flatMap((fate) => {
+    const number = counts.get(fate)?.length ?? 0;
+    return number === 0 ? [] : [[fate, number] as const];
+  });
+}
+
+function describe(cells: readonly PlanCell[]): string {
+  const parts = countsOf(cells).map(([fate, number]) => `${number} ${fateWords[fate].toLowerCase()}`);
+  return `${count(cells.length, "pod")} in the plan: ${parts.join(", ")}. The table below has each that does not stay as it is.`;
+}
+
+function cellLine({ order, pod, text, group }: PlanCell): TemplateResult {
+  const place = pod.node === "" ? "" : ` · on ${pod.node}`;
+  const when = order === undefined ? group : `${group}, number ${order}`;
+  return html`<b>${pod.name}</b> <span class="quiet">${when} · ${text}${place}</span>`;
+}
+
+function table(
+  { planner, changed }: PlanView,
+  { pods }: PlanAnswer,
+  cells: readonly PlanCell[],
+): TemplateResult | typeof nothing {
+  const told = cells.filter(({ fate }) => fate !== "kept");
+  if (told.length === 0) return nothing;
+  const toggle = ({ currentTarget }: Event): void => {
+    if (!(currentTarget instanceof HTMLDetailsElement) || currentTarget.open === planner.isTableOpen) return;
+    planner.isTableOpen = currentTarget.open;
+    changed();
+  };
+  const rows = planner.isTableOpen ? told.slice(0, mostInTable) : [];
+  return html`<details class="pod-table" ?open=${planner.isTableOpen} @toggle=${toggle}>
+    <summary>The plan as a table</summary>
+    <div class="scroll" role="region" aria-label="Table of the plan" tabindex="0">
+      <table>
+        <thead>
+          <tr><th scope="col" class="right">Order</th><th scope="col">Pod</th><th scope="col">What</th><th scope="col" class="right">Requests</th></tr>
+        </thead>
+        <tbody>${rows.map((cell) => row(cell, pods[(cell.order ?? 0) - 1]?.requests))}</tbody>
+      </table>
+    </div>
+    ${told.length > mostInTable ? html`<p class="quiet">The first ${mostInTable} of ${told.length}.</p>` : nothing}
+  </details>`;
+}
+
+function row({ order, pod, fate, text }: PlanCell, requests: number | undefined): TemplateResult {
+  return html`<tr>
+    <td class="right">${order ?? "–"}</td>
+    <td>${pod.name}</td>
+    <td>${fateWords[fate]} <span class="quiet">${text}</span></td>
+    <td class="right">${requests ?? "–"}</td>
+  </tr>`;
+}
+
+function words({ steps, reasons, notices, againSeconds }: PlanAnswer): TemplateResult {
+  return html`${
+    steps.length === 0
+      ? nothing
+      : html`<h3>Beside pods</h3><ul class="next">${steps.map((step) => html`<li>${step}</li>`)}</ul>`
+  }
+    ${
+      reasons.length === 0
+        ? nothing
+        : html`<h3>Why not more</h3><ul class="reasons">${reasons.map(reasonItem)}</ul>`
+    }
+    ${notices.map((notice) => html`<p class="note">${notice}.</p>`)}
+    ${againSeconds === undefined ? nothing : html`<p class="quiet">The controller looks again after ${againSeconds} s.</p>`}`;
+}
+
+function reasonItem({ code, outlook, text, end, command: next }: ReasonItem): TemplateResult {
+  return html`<li class=${outlook}>
+    <b>${code}</b>
+    <p>${text}</p>
+    <p class="quiet">${end}</p>
+    ${next === "" ? nothing : command(next)}
+  </li>`;
+}
