@@ -8,11 +8,20 @@ import type { Forecast } from "../why/forecast.ts";
 import { planCauses } from "../why/plan_causes.ts";
 import { reasonItems } from "./answer_item.ts";
 import type { PlanAnswer, PlannedPod, PodWay } from "./shared/plans.ts";
+import { revisionEnd } from "./workload_item.ts";
 
 const mostSteps = 200;
 
 export function planAnswerItem(target: Target, forecast: Forecast, now: number): PlanAnswer {
-  const { summary, actions, steps = [], waiting, notices = [], requeueAfterMs } = forecast;
+  const {
+    summary,
+    actions,
+    steps = [],
+    waiting,
+    notices = [],
+    requeueAfterMs,
+    updateRevision = "",
+  } = forecast;
   const nameOf = podNameFor(target.type);
   const others = actions.flatMap((action) => (isOfPod(action) ? [] : (describeAction(action, nameOf) ?? [])));
   const pods = actions.filter(isOfPod).map((action) => plannedPod(action, nameOf));
@@ -20,28 +29,29 @@ export function planAnswerItem(target: Target, forecast: Forecast, now: number):
   const more = all.length - mostSteps;
   return {
     summary: shownText(summary),
+    revision: revisionEnd(updateRevision),
     pods,
     steps: more > 0 ? [...all.slice(0, mostSteps), `${more} more`] : all,
     ...(steps.length > 0 ? {} : { requests: sum(actions.map(requestsOf)) }),
     reasons: reasonItems(planCauses(waiting, target), now),
-    held: heldPods(target, waiting, pods),
+    about: podsOfReasons(target, waiting, pods),
     notices,
     ...(requeueAfterMs === undefined ? {} : { againSeconds: Math.ceil(requeueAfterMs / 1000) }),
   };
 }
 
 /** Plans of objects without a namespace name pods with theirs. */
-function heldPods(
+function podsOfReasons(
   { ref: { namespace } }: Target,
   waiting: Forecast["waiting"],
   planned: readonly PlannedPod[],
-): PlanAnswer["held"] {
+): PlanAnswer["about"] {
   const known = new Set(planned.map(keyOf));
   return waiting.flatMap(({ reason, pods = [] }) => {
     const keys = pods.map((pod) => (namespace === undefined ? pod : `${namespace}/${pod}`));
-    const held = keys.filter((key) => !known.has(key));
-    for (const key of held) known.add(key);
-    return held.length === 0 ? [] : [[reason, held] as const];
+    const others = keys.filter((key) => !known.has(key));
+    for (const key of others) known.add(key);
+    return others.length === 0 ? [] : [[reason, others] as const];
   });
 }
 

@@ -25,6 +25,7 @@ export const cloneSetPlanner = planner({
         `${podCount} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
         `${updatedReplicas} at revision ${updateRevision}, ${availableReplicas} available`,
       ...plan,
+      updateRevision,
     };
   },
 });

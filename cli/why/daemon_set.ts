@@ -23,6 +23,7 @@ export const daemonSetPlanner = planner({
         `${status.updatedNumberScheduled} at revision ${status.updateRevision ?? ""}, ` +
         `${status.numberAvailable ?? 0} available`,
       ...plan,
+      updateRevision: status.updateRevision,
     };
   },
 });

@@ -8,6 +8,8 @@ export interface Forecast {
   /** `3 of 5 pods, 1 at revision web-abc, 2 available`. */
   readonly summary: string;
   readonly actions: readonly Action[];
+  /** Name of the revision that its pods are to have; absent where the kind has none. */
+  readonly updateRevision?: string | undefined;
   /** What is done beside actions on pods, in words. */
   readonly steps?: readonly string[];
   /** `next`: the command that shows more, where it is another one than the reason alone says. */

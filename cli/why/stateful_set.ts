@@ -38,6 +38,7 @@ export const statefulSetPlanner = planner({
         `${podCount} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
         `${updatedReplicas ?? 0} at revision ${updateRevision ?? ""}, ${availableReplicas ?? 0} available`,
       ...plan,
+      updateRevision,
       notices: await noticesOf(request.access, set),
     };
   },

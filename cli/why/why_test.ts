@@ -4,8 +4,8 @@ import { type Client, KubeError } from "../../kube/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { golden } from "../../testkit/cli/golden.ts";
-import { cloneSet, controllerRevision, podTemplate } from "../../testkit/cli/workload_builder.ts";
-import type { FakeServer } from "../../testkit/kube/fake_server.ts";
+import { clusterOfOldPods } from "../../testkit/cli/old_pods.ts";
+import { cloneSet } from "../../testkit/cli/workload_builder.ts";
 import { type AnyObject, fieldsAt, toAnyObject } from "../fields.ts";
 import { exitCodeOf, exitCodes, type State, stateOf } from "./answer.ts";
 import type { Cause } from "./causes/cause.ts";
@@ -13,105 +13,14 @@ import type { Explanation } from "./explain.ts";
 
 const clones = "clonesets.apps.kruise.io";
 
-/** Three pods at an old revision; the template asks for another image. */
-function cluster(rolling: object, broken: readonly string[] = []): FakeServer {
-  const fake = fakeCluster();
-  const set = cloneSet("sample", {
-    spec: {
-      updateStrategy: {
-        type: "RollingUpdate",
-        rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 1, ...rolling },
-      },
-      template: podTemplate("sample", "nginx:1.21"),
-    },
-    status: {
-      updatedReplicas: 0,
-      updatedReadyReplicas: 0,
-      currentRevision: "sample-old",
-      updateRevision: "sample-new",
-    },
-  });
-  fake.put(clones, set);
-  // As the controller writes it: with the members that the canonical form of a template always has.
-  const containers = [{ name: "nginx", image: "nginx:1.20", resources: {} }];
-  const template = {
-    $patch: "replace",
-    metadata: { creationTimestamp: null, labels: { app: "sample" } },
-    spec: { containers },
-  };
-  fake.put("controllerrevisions.apps", {
-    ...controllerRevision(set, "old", 1, "nginx:1.20"),
-    data: { spec: { template } },
-  });
-  fake.put("nodes", {
-    metadata: { name: "node1" },
-    status: { conditions: [{ type: "Ready", status: "True" }] },
-  });
-  for (const letter of ["a", "b", "c"]) fake.put("pods", pod(`sample-${letter}`, !broken.includes(letter)));
-  return fake;
-}
-
-function pod(name: string, ready: boolean): AnyObject {
-  const status = ready ? "True" : "False";
-  const at = "2025-12-31T23:00:00Z";
-  return toAnyObject({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name,
-      namespace: "default",
-      uid: `uid-${name}`,
-      resourceVersion: "7",
-      creationTimestamp: at,
-      labels: {
-        app: "sample",
-        "controller-revision-hash": "sample-old",
-        "pod-template-hash": "old",
-        "lifecycle.apps.kruise.io/state": "Normal",
-      },
-      ownerReferences: [
-        {
-          apiVersion: "apps.kruise.io/v1beta1",
-          kind: "CloneSet",
-          name: "sample",
-          uid: "uid-sample",
-          controller: true,
-        },
-      ],
-    },
-    spec: {
-      nodeName: "node1",
-      readinessGates: [{ conditionType: "InPlaceUpdateReady" }],
-      containers: [{ name: "nginx", image: "nginx:1.20" }],
-    },
-    status: {
-      phase: "Running",
-      conditions: [
-        { type: "Ready", status, lastTransitionTime: at },
-        { type: "InPlaceUpdateReady", status: "True", lastTransitionTime: at },
-      ],
-      containerStatuses: [
-        {
-          name: "nginx",
-          image: "nginx:1.20",
-          imageID: "sha256:1",
-          ready,
-          restartCount: 0,
-          state: { running: { startedAt: at } },
-        },
-      ],
-    },
-  });
-}
-
 t.test("why names the budget and the pods that exhaust it", async (t) => {
-  const { code, stdout } = await run("why clone/sample", { client: cluster({}, ["a"]).client });
+  const { code, stdout } = await run("why clone/sample", { client: clusterOfOldPods({}, ["a"]).client });
   t.equal(code, 0);
   t.equal(stdout, golden("why_budget.txt", stdout));
 });
 
 t.test("why names a pause, and plan agrees", async (t) => {
-  const client = cluster({ paused: true }).client;
+  const client = clusterOfOldPods({ paused: true }).client;
   const { stdout } = await run("why clone/sample", { client });
   t.match(stdout, /Paused/);
   t.match((await run("plan clone/sample", { client })).stdout, /Paused/);
@@ -131,7 +40,7 @@ function limited(client: Client, ...refused: readonly string[]): Client {
 }
 
 t.test("who may not read everything is told so first, what to ask for, and what is known", async (t) => {
-  const client = limited(cluster({}, ["a"]).client, "nodes", "events", "leases");
+  const client = limited(clusterOfOldPods({}, ["a"]).client, "nodes", "events", "leases");
   const { code, stdout } = await run("why clone/sample", { client });
   t.equal(code, 1);
   const [, second, role, clusterRole] = stdout.split("\n");
@@ -151,7 +60,7 @@ t.test("who may not read everything is told so first, what to ask for, and what 
 
 t.test("who may read nothing beside the object is never told that nothing holds it back", async (t) => {
   const everything = ["pods", "events", "leases", "nodes", "controllerrevisions", "persistentvolumeclaims"];
-  const client = limited(cluster({}, ["a"]).client, ...everything, "containerrecreaterequests");
+  const client = limited(clusterOfOldPods({}, ["a"]).client, ...everything, "containerrecreaterequests");
   for (const words of ["why clone/sample", "why"]) {
     const { code, stdout } = await run(words, { client });
     t.equal(code, 1, words);
@@ -168,14 +77,16 @@ t.test("who may read nothing beside the object is never told that nothing holds 
 });
 
 t.test("a script gets the same as an object, and a state as exit code", async (t) => {
-  const { code, stdout } = await run("why clone/sample -o json", { client: cluster({}, ["a"]).client });
+  const { code, stdout } = await run("why clone/sample -o json", {
+    client: clusterOfOldPods({}, ["a"]).client,
+  });
   t.equal(stdout, golden("why.json", stdout));
   t.match([code, JSON.parse(stdout)], [0, { state: "progressing", reasons: [{ reason: "ReadinessProbe" }] }]);
   t.match(
-    (await run("why clone/sample -o yaml", { client: cluster({}, ["a"]).client })).stdout,
+    (await run("why clone/sample -o yaml", { client: clusterOfOldPods({}, ["a"]).client })).stdout,
     /^state: progressing$/m,
   );
-  t.match(await run("why clone/sample -o name", { client: cluster({}).client }), {
+  t.match(await run("why clone/sample -o name", { client: clusterOfOldPods({}).client }), {
     code: 1,
     stderr: /invalid value "name" for --output: must be json or yaml/,
   });
@@ -215,7 +126,7 @@ t.test("the state is the first of these that holds", async (t) => {
 });
 
 t.test("without a name it is a table of what does not get on", async (t) => {
-  const fake = cluster({}, ["a"]);
+  const fake = clusterOfOldPods({}, ["a"]);
   const rested = cloneSet("rested", {
     spec: { replicas: 0 },
     status: { replicas: 0, readyReplicas: 0, updatedReplicas: 0 },
@@ -264,7 +175,7 @@ t.test("without a name it is a table of what does not get on", async (t) => {
 });
 
 t.test("plan says what comes next, from the object or from a manifest", async (t) => {
-  const fake = cluster({});
+  const fake = clusterOfOldPods({});
   const { stdout } = await run("plan clone/sample", { client: fake.client });
   t.equal(stdout, golden("plan.txt", stdout));
   const stored = fake.read(clones, "default/sample");
@@ -280,7 +191,7 @@ t.test("plan says what comes next, from the object or from a manifest", async (t
 });
 
 t.test("plan is an object for scripts, and a list for manifests", async (t) => {
-  const { client } = cluster({ partition: 3 });
+  const { client } = clusterOfOldPods({ partition: 3 });
   const { code, stdout } = await run("plan clone/sample -o json", { client });
   t.equal(code, 0);
   t.match(JSON.parse(stdout), {

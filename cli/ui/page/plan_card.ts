@@ -84,9 +84,9 @@ function answer(view: PlanView, workload: WorkloadItem, planned: Planned | undef
     }`;
 }
 
-function summaryOf({ pods, steps, requests, held }: PlanAnswer): TemplateResult {
+function summaryOf({ pods, steps, requests, reasons }: PlanAnswer): TemplateResult {
   if (pods.length === 0 && steps.length === 0)
-    return html`<b>Nothing is to be done${held.length === 0 ? "" : " now"}.</b>`;
+    return html`<b>Nothing is to be done${reasons.length === 0 ? "" : " now"}.</b>`;
   const parts = [
     pods.length === 0
       ? count(steps.length, "step")
@@ -100,7 +100,8 @@ function picture(view: PlanView, plan: PlanAnswer): TemplateResult | typeof noth
   const { items, planner, colourOf } = view;
   const { grid } = planner;
   const cells = planCells(podsOf(items), plan);
-  if (cells.length === 0) return html`<p class="quiet">It has no pods, and gets none.</p>`;
+  // There is no picture of nothing.
+  if (cells.every(({ fate }) => fate === "kept")) return nothing;
   const byKey = new Map(cells.map((cell) => [cell.key, cell]));
   const paint = planPainter((key) => byKey.get(key), colourOf);
   grid.show({ pods: cells, colourOf, pointedOut: new Set(), paint }, describe(cells));

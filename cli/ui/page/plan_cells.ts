@@ -3,8 +3,11 @@ import type { PodItem } from "../shared/items.ts";
 import type { PlanAnswer, PlannedPod, PodWay } from "../shared/plans.ts";
 import type { GroupedPod } from "./pod_groups.ts";
 
-/** `held`: a reason keeps it as it is. `kept`: it is as it should be. */
-export type PodFate = PodWay | "held" | "kept";
+/**
+ * `held`: a setting keeps it at its old revision. `awaited`: the rollout waits for it. `old`: it is at its old revision, and this plan
+ * is not about it. `kept`: it is as it should be.
+ */
+export type PodFate = PodWay | "awaited" | "old" | "held" | "kept";
 
 export interface PlanCell extends GroupedPod {
   readonly fate: PodFate;
@@ -14,41 +17,61 @@ export interface PlanCell extends GroupedPod {
   readonly text: string;
 }
 
-export const groupWords = { now: "Now", held: "Held back", kept: "As it is" } as const;
+const now = "Now";
 
 export const fateWords: Readonly<Record<PodFate, string>> = {
   "in place": "Changed in place",
   new: "New",
   deleted: "Deleted",
   marked: "Marked only",
+  awaited: "Waited for",
+  old: "Not yet",
   held: "Held back",
   kept: "As it is",
 };
 
 /** What changes first, in its order; then what a reason holds; then the rest. */
-export function planCells(pods: readonly PodItem[], { pods: planned, held }: PlanAnswer): PlanCell[] {
+export function planCells(pods: readonly PodItem[], plan: PlanAnswer): PlanCell[] {
+  const { pods: planned, about, revision } = plan;
   const known = new Map(pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod]));
   const changed = planned.map((each, index) => changedCell(each, index + 1, known.get(keyOf(each))));
   const isPlanned = new Set(changed.map(({ key }) => key));
-  const reasons = new Map(held.flatMap(([code, keys]) => keys.map((key) => [key, code] as const)));
+  const reasons = new Map(about.flatMap(([code, keys]) => keys.map((key) => [key, code] as const)));
   const others = [...known]
     .filter(([key]) => !isPlanned.has(key))
-    .map(([key, pod]) => restingCell(key, pod, reasons.get(key)))
-    .sort((a, b) => Number(a.fate === "kept") - Number(b.fate === "kept"));
+    .map(([key, pod]) => restingCell(key, pod, reasons.get(key), revision))
+    .sort((a, b) => resting.indexOf(a.fate) - resting.indexOf(b.fate));
   return [...changed, ...others];
 }
 
 function changedCell(planned: PlannedPod, order: number, pod: PodItem | undefined): PlanCell {
   const { way, text } = planned;
   const shown = pod ?? podToBe(planned);
-  return { key: keyOf(planned), pod: shown, group: groupWords.now, fate: way, order, text };
+  return { key: keyOf(planned), pod: shown, group: now, fate: way, order, text };
 }
 
-function restingCell(key: string, pod: PodItem, reason: string | undefined): PlanCell {
-  return reason === undefined
-    ? { key, pod, group: groupWords.kept, fate: "kept", order: undefined, text: "nothing is to be done" }
-    : { key, pod, group: groupWords.held, fate: "held", order: undefined, text: `held back: ${reason}` };
+/** In the order in which their groups stand. */
+const resting: readonly PodFate[] = ["awaited", "old", "held", "kept"];
+
+function restingCell(key: string, pod: PodItem, reason: string | undefined, newest: string): PlanCell {
+  const fate = restingFate(pod, reason, newest);
+  return { key, pod, group: fateWords[fate], fate, order: undefined, text: reason ?? restingTexts[fate] };
 }
+
+function restingFate({ revision }: PodItem, reason: string | undefined, newest: string) {
+  if (reason !== undefined) return holding.has(reason) ? "held" : "awaited";
+  return newest !== "" && revision !== "" && revision !== newest ? "old" : "kept";
+}
+
+/** Reasons that are settings, whose pods are those that they keep. */
+const holding: ReadonlySet<string> = new Set(["Paused", "OnDelete", "Partition"]);
+
+const restingTexts = {
+  awaited: "",
+  held: "",
+  old: "at its old revision, and not in this step",
+  kept: "nothing is to be done",
+} as const;
 
 const keyOf = ({ namespace, name }: PlannedPod): string => `${namespace}/${name}`;
 

@@ -14,7 +14,7 @@ export function planPainter(
     const { fate, order, pod } = cell;
     const own = look.revisions[colourOf(pod.revision)] ?? look.muted;
     const edge = step - (step >= 15 ? 3 : 1.5);
-    paintFate(pen, { x, y, edge }, fate, fate === "held" || fate === "kept" ? own : colourFor(fate, look));
+    paintFate(pen, { x, y, edge }, fate, order === undefined ? own : colourFor(fate, look));
     const ink = fate === "deleted" ? look.ink : look.surface;
     if (order !== undefined) paintNumber(pen, { x, y, edge }, String(order), { ink, font: look.family });
   };
@@ -40,10 +40,12 @@ function paintFate(pen: CanvasRenderingContext2D, box: Box, fate: PodFate, colou
   if (fate === "held") pen.setLineDash([line * 1.8, line * 1.4]);
   pen.beginPath();
   outlines[fate](pen, box, line);
-  if (fate === "deleted" || fate === "held") pen.stroke();
+  if (hollow.has(fate)) pen.stroke();
   else pen.fill();
   pen.setLineDash([]);
 }
+
+const hollow: ReadonlySet<PodFate> = new Set(["deleted", "held", "old"]);
 
 type Outline = (pen: CanvasRenderingContext2D, box: Box, line: number) => void;
 
@@ -60,6 +62,9 @@ const outlines: Readonly<Record<PodFate, Outline>> = {
   },
   marked: (pen, box) => path(pen, box, [0, 0, 0.6, 0, 1, 0.5, 0.6, 1, 0, 1]),
   held: frame,
+  old: (pen, { x, y, edge }, line) =>
+    pen.arc(x + edge / 2, y + edge / 2, (edge - line) / 2.6, 0, 2 * Math.PI),
+  awaited: (pen, box) => path(pen, box, [0.05, 0, 0.95, 0, 0.5, 0.5, 0.95, 1, 0.05, 1, 0.5, 0.5]),
   kept: (pen, { x, y, edge }) =>
     pen.roundRect(x + edge * 0.2, y + edge * 0.2, edge * 0.6, edge * 0.6, edge / 8),
 };
@@ -97,5 +102,7 @@ export const fateSamples: Readonly<Record<PodFate, TemplateResult>> = {
   deleted: svg`<g class="gone"><rect x="1" y="1" width="12" height="12" rx="2.5" /><path d="M1 13L13 1" /></g>`,
   marked: svg`<path d="M0 0h8.4L14 7l-5.6 7H0z" />`,
   held: svg`<rect class="hollow dashed" x="1.75" y="1.75" width="10.5" height="10.5" rx="2.5" />`,
+  old: svg`<circle class="hollow" cx="7" cy="7" r="5" />`,
+  awaited: svg`<path d="M1 0h12L7 7l6 7H1l6-7z" />`,
   kept: svg`<rect class="faint" x="3" y="3" width="8" height="8" rx="1.5" />`,
 };

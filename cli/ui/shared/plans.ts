@@ -35,6 +35,8 @@ export interface PlannedPod {
 export interface PlanAnswer {
   /** How far it is: `3 of 3 pods, 0 at revision web-7b9, 3 available`. */
   readonly summary: string;
+  /** End of the name of the revision that pods are to have; empty where the kind has none. */
+  readonly revision: string;
   /** In the order in which they are sent. */
   readonly pods: readonly PlannedPod[];
   /** What is done beside pods, in words. */
@@ -42,8 +44,8 @@ export interface PlanAnswer {
   /** That write, beside status and events; absent where they are not known before. */
   readonly requests?: number;
   readonly reasons: readonly ReasonItem[];
-  /** Pods that a reason keeps as they are: `default/web-1`, by the code of the reason. Those of `pods` are left out. */
-  readonly held: readonly (readonly [code: string, pods: readonly string[]])[];
+  /** Pods that reasons are about: `default/web-1`, each once, by the code of the reason. Those of `pods` are left out. */
+  readonly about: readonly (readonly [code: string, pods: readonly string[]])[];
   readonly notices: readonly string[];
   /** When time alone changes the plan. */
   readonly againSeconds?: number;
