@@ -11,11 +11,11 @@ import { type PageServer, type PageServerOptions, startPageServer } from "./serv
 
 const token = "the-right-token";
 
-/** `openWorkload`: of a key; without it there is none. `acting`: without it nothing is changed. */
+/** `openWorkload`: of a key; without it there is none. `bodies`: what takes them; without it nothing is changed or planned. */
 async function serve(
   t: Test,
   openWorkload: () => Promise<undefined> = async () => undefined,
-  acting?: PageServerOptions["acting"],
+  bodies: Pick<PageServerOptions, "acting" | "planning"> = {},
 ): Promise<{ server: PageServer; feed: Feed }> {
   const feed = new Feed(systemClock);
   const server = await startPageServer({
@@ -23,7 +23,7 @@ async function serve(
     token,
     port: 0,
     open: async (key) => (key === undefined ? { feed, close: () => undefined } : await openWorkload()),
-    ...(acting === undefined ? {} : { acting }),
+    ...bodies,
   });
   t.teardown(async () => {
     feed.stop();
@@ -317,18 +317,40 @@ t.test("a workload that is not there has no stream", async (t) => {
   t.equal(answer.text, "there is no such workload\n");
 });
 
-/** A server that acts, what it was asked to do, and a request that is let in. */
-async function serveActing(t: Test) {
+interface Taking {
+  readonly server: PageServer;
+  /** Bodies that were let in. */
+  readonly acted: readonly string[];
+  /** A request that is let in. */
+  readonly wanted: Asked & { readonly body: string; readonly headers: Record<string, string> };
+}
+
+/** A server that acts, and what it was asked to do. */
+async function serveActing(t: Test): Promise<Taking> {
   const acted: string[] = [];
   const act = async (body: string) => {
     acted.push(body);
     return { code: 0, text: "done" };
   };
-  const { server } = await serve(t, undefined, { act, revisions: async () => [] });
+  const { server } = await serve(t, undefined, { acting: { act, revisions: async () => [] } });
+  return { server, acted, wanted: wantedOf(server, "/actions", `{"action":"pause"}`) };
+}
+
+/** A server that only plans, and what it was asked to plan. */
+async function servePlanning(t: Test): Promise<Taking> {
+  const acted: string[] = [];
+  const plan = async (body: string) => {
+    acted.push(body);
+    return { status: 422, message: "planned" };
+  };
+  const { server } = await serve(t, undefined, { planning: { plan } });
+  return { server, acted, wanted: wantedOf(server, "/plans", `{"workload":"w"}`) };
+}
+
+function wantedOf(server: PageServer, path: string, body: string): Taking["wanted"] {
   const origin = `http://127.0.0.1:${server.port}`;
   const headers = { ...cookie(server), origin, "content-type": "application/json" };
-  const wanted = { path: "/actions", method: "POST", body: `{"action":"pause"}`, headers };
-  return { server, acted, wanted };
+  return { path, method: "POST", body, headers };
 }
 
 t.test("a server that only reads answers no request for a change", async (t) => {
@@ -338,53 +360,87 @@ t.test("a server that only reads answers no request for a change", async (t) => 
     origin: `http://127.0.0.1:${server.port}`,
     "content-type": "application/json",
   };
-  for (const path of ["/actions", "/", "/events"])
+  for (const path of ["/actions", "/plans", "/", "/events"])
     for (const method of ["POST", "PUT", "PATCH", "DELETE"])
       t.equal((await ask(server, { path, method, body: "{}", headers })).status, 405, `${method} ${path}`);
-  for (const path of ["/actions", "/revisions?workload=x"])
+  for (const path of ["/actions", "/plans", "/revisions?workload=x"])
     t.equal((await ask(server, { path, headers })).status, 404, `GET ${path}`);
   t.notMatch((await ask(server, { headers })).text, /refit-actions/, "the page has no buttons");
 });
 
-t.test("a change is let in from the page alone", async (t) => {
-  const { server, acted, wanted } = await serveActing(t);
-  const answer = await ask(server, wanted);
-  t.strictSame([answer.status, answer.text], [200, `{"code":0,"text":"done"}`]);
-  t.equal(answer.headers["access-control-allow-origin"], undefined);
-  const { origin: _, ...withoutOrigin } = wanted.headers;
-  const { cookie: __, ...withoutCookie } = wanted.headers;
-  const { "content-type": ___, ...withoutType } = wanted.headers;
-  const port = server.port;
-  const attacks: readonly (readonly [what: string, status: number, change: Partial<Asked>])[] = [
+/** What is turned away, with the status, whatever takes the body. */
+function attacksOn({ server: { port }, wanted }: Taking): (readonly [string, number, Partial<Asked>])[] {
+  const { headers, path } = wanted;
+  const { origin: _, ...withoutOrigin } = headers;
+  const { cookie: __, ...withoutCookie } = headers;
+  const { "content-type": ___, ...withoutType } = headers;
+  return [
     ["no origin", 403, { headers: withoutOrigin }],
-    ["another origin", 403, { headers: { ...wanted.headers, origin: "https://evil.example" } }],
-    ["a hidden origin", 403, { headers: { ...wanted.headers, origin: "null" } }],
-    ["another port", 403, { headers: { ...wanted.headers, origin: `http://127.0.0.1:${port + 1}` } }],
-    ["the page's other name", 403, { headers: { ...wanted.headers, origin: `http://localhost:${port}` } }],
-    ["another site", 403, { headers: { ...wanted.headers, "sec-fetch-site": "cross-site" } }],
-    ["no page", 403, { headers: { ...wanted.headers, "sec-fetch-site": "none" } }],
-    ["another host", 403, { headers: { ...wanted.headers, host: `evil.example:${port}` } }],
+    ["another origin", 403, { headers: { ...headers, origin: "https://evil.example" } }],
+    ["a hidden origin", 403, { headers: { ...headers, origin: "null" } }],
+    ["another port", 403, { headers: { ...headers, origin: `http://127.0.0.1:${port + 1}` } }],
+    ["the page's other name", 403, { headers: { ...headers, origin: `http://localhost:${port}` } }],
+    ["another site", 403, { headers: { ...headers, "sec-fetch-site": "cross-site" } }],
+    ["no page", 403, { headers: { ...headers, "sec-fetch-site": "none" } }],
+    ["another host", 403, { headers: { ...headers, host: `evil.example:${port}` } }],
     ["no token", 403, { headers: withoutCookie }],
-    ["a wrong token", 403, { headers: { ...wanted.headers, cookie: `refit-ui-${port}=wrong` } }],
-    ["the token in the address", 403, { path: `/actions?token=${token}`, headers: withoutCookie }],
+    ["a wrong token", 403, { headers: { ...headers, cookie: `refit-ui-${port}=wrong` } }],
+    ["the token in the address", 403, { path: `${path}?token=${token}`, headers: withoutCookie }],
     ["the token to be welcomed", 403, { path: `/?token=${token}`, headers: withoutCookie }],
     ["another path", 404, { path: "/events" }],
-    ["a query", 404, { path: "/actions?workload=x" }],
+    ["a query", 404, { path: `${path}?workload=x` }],
     ["no type", 415, { headers: withoutType }],
-    ["a form", 415, { headers: { ...wanted.headers, "content-type": "text/plain" } }],
+    ["a form", 415, { headers: { ...headers, "content-type": "text/plain" } }],
     [
       "a form that looks like JSON",
       415,
-      { headers: { ...wanted.headers, "content-type": "text/plain; application/json" } },
+      { headers: { ...headers, "content-type": "text/plain; application/json" } },
     ],
-    ["a long body", 413, { body: "x".repeat(8_193) }],
     ["GET", 404, { method: "GET" }],
     ["PUT", 405, { method: "PUT" }],
     ["OPTIONS, by which browsers ask before", 405, { method: "OPTIONS" }],
   ];
-  for (const [what, status, change] of attacks)
+}
+
+async function refuses(t: Test, taking: Taking, longest: number): Promise<void> {
+  const { server, acted, wanted } = taking;
+  const tooLong = ["a long body", 413, { body: "x".repeat(longest + 1) }] as const;
+  for (const [what, status, change] of [...attacksOn(taking), tooLong])
     t.equal((await ask(server, { ...wanted, ...change })).status, status, what);
   t.strictSame(acted, [wanted.body], "none of them was done");
+}
+
+t.test("a change is let in from the page alone", async (t) => {
+  const taking = await serveActing(t);
+  const answer = await ask(taking.server, taking.wanted);
+  t.strictSame([answer.status, answer.text], [200, `{"code":0,"text":"done"}`]);
+  t.equal(answer.headers["access-control-allow-origin"], undefined);
+  await refuses(t, taking, 8_192);
+});
+
+t.test("a plan is asked for from the page alone, and changes are not", async (t) => {
+  const taking = await servePlanning(t);
+  const { server, wanted } = taking;
+  const answer = await ask(server, wanted);
+  t.strictSame([answer.status, answer.text], [422, "planned\n"]);
+  t.equal(answer.headers["access-control-allow-origin"], undefined);
+  t.equal((await ask(server, { ...wanted, path: "/actions" })).status, 404);
+  t.equal((await ask(server, { headers: wanted.headers, path: "/revisions?workload=x" })).status, 404);
+  await refuses(t, taking, 1_048_576);
+});
+
+t.test("a server that acts and plans gives each its own body, and bounds each", async (t) => {
+  const done: string[] = [];
+  const act = async () => ({ code: done.push("act"), text: "" });
+  const plan = async () => ({ status: 422, message: `${done.push("plan")}` });
+  const { server } = await serve(t, undefined, {
+    acting: { act, revisions: async () => [] },
+    planning: { plan },
+  });
+  const body = "x".repeat(10_000);
+  t.equal((await ask(server, wantedOf(server, "/actions", body))).status, 413);
+  t.equal((await ask(server, wantedOf(server, "/plans", body))).status, 422);
+  t.strictSame(done, ["plan"]);
 });
 
 t.test("a body that breaks off is not acted upon", async (t) => {
