@@ -7,10 +7,12 @@ import {
   browserMissing,
   gridSays,
   openPage,
+  type PageOptions,
   type Served,
   TestBrowser,
 } from "../../testkit/cli/page_fixture.ts";
 import { hotUpgrade, node, pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import { planAnswer } from "../../testkit/cli/plan_answers.ts";
 import { unreadKey } from "./shared/detail_items.ts";
 import { answerKey } from "./shared/items.ts";
 
@@ -25,6 +27,19 @@ async function violations(page: Page): Promise<string[]> {
   return page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ": " + target.join(" ") + ": " + failureSummary)))`);
 }
+
+async function openPlan({ fleet, one, page, go }: Served): Promise<void> {
+  for (const feed of [fleet, one]) feed.put(key, workload({ desired: 8 }));
+  for (let number = 0; number < 8; number++) one.put(`pod/default/web-${number}`, pod(number));
+  await go(`#/${key}`);
+  await page.waitForSelector(".plan .legend");
+}
+
+/** Of the workload as it is; manifests are refused. */
+const planning: PageOptions["planning"] = {
+  plan: async (body) =>
+    body.includes("manifest") ? { refusal: "the manifest: there is no object in it" } : planAnswer(),
+};
 
 const gone = "a server that went away";
 /** Prepares what is seen, and waits until it is. */
@@ -119,6 +134,18 @@ const states: Readonly<Record<string, (served: Served) => Promise<unknown>>> = {
     await go(`#/${set}`);
     await page.waitForSelector(".hot");
   },
+  "a plan, with its table": async (served) => {
+    await openPlan(served);
+    await served.page.getByText("The plan as a table").click();
+    await served.page.waitForSelector(".plan td");
+  },
+  "a plan with a manifest": async (served) => {
+    await openPlan(served);
+    await served.page.getByText("With a manifest").click();
+    await served.page.locator("#manifest").fill("kind: CloneSet");
+    await served.page.getByText("Plan it").click();
+    await served.page.waitForSelector(".plan .refused");
+  },
   [gone]: async (served) => {
     const { fleet, page, server } = served;
     fleet.put("a", workload());
@@ -138,7 +165,7 @@ const looks = [
 for (const [state, show] of Object.entries(states))
   for (const { name, options } of looks)
     t.test(`${state}, ${name}`, { skip: browserMissing }, async (t) => {
-      const served = await openPage(t, browser, options);
+      const served = await openPage(t, browser, { ...options, planning });
       await show(served);
       // It comes once there is a second to go back to.
       if (state !== gone) await served.page.waitForSelector("footer.time");

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { systemClock } from "../../kube/index.ts";
-import { browserMissing, TestBrowser } from "../../testkit/cli/page_fixture.ts";
+import { browserMissing, idlePlanning, TestBrowser } from "../../testkit/cli/page_fixture.ts";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { assetsForActing } from "./acting_assets.ts";
 import { pageAssets } from "./assets.ts";
@@ -47,6 +47,7 @@ async function open(t: Test, item: WorkloadItem, answer?: () => Promise<ActionAn
     token,
     port: 0,
     open: async () => ({ feed, close: () => undefined }),
+    planning: idlePlanning,
     ...(answer === undefined ? {} : { acting: { act, revisions: async () => revisions } }),
   });
   const page = await browser.newPage({ viewport: { width: 390, height: 800 } });

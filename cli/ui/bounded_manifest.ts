@@ -14,10 +14,9 @@ const mostTokens = 10_000;
 /** Kubernetes' own objects are nested some 20 deep. */
 const mostDeep = 64;
 const mostPods = 20_000;
-/** Claims of all pods together. */
-const mostClaims = 50_000;
-/** Characters of the template times subsets: each has a workload of its own. */
-const mostOfSubsets = 32 * 1024 * 1024;
+const mostNewPods = 2_000;
+/** Characters of the manifest times new pods, or times subsets: each is made from the template. */
+const mostMade = 20_000_000;
 
 /** Throws CliError, one line. */
 export function boundedManifest(text: string): AnyObject {
@@ -27,7 +26,6 @@ export function boundedManifest(text: string): AnyObject {
     throw refused(`it holds ${others.length + 1} objects: the page plans one, "refit plan -f" all of them`);
   refuseOddMembers(object);
   refuseOddNames(object);
-  refuseManyPods(object, text.length);
   return object;
 }
 
@@ -91,17 +89,23 @@ const isTexts = (value: unknown): boolean =>
   value === null ||
   (isFields(value) && Object.values(value).every((each) => typeof each === "string"));
 
-/** A plan names each pod that would be made. */
-function refuseManyPods(object: AnyObject, length: number): void {
-  const surge = numberAt(object, "spec", "updateStrategy", "rollingUpdate", "maxSurge") ?? 0;
-  const pods = (numberAt(object, "spec", "replicas") ?? 1) + surge;
-  const claims = pods * listAt(object, "spec", "volumeClaimTemplates").length;
-  const subsets = listAt(object, "spec", "topology", "subsets").length;
-  if (pods > mostPods) throw refused(`the page plans at most ${mostPods} pods, and it asks for ${pods}`);
-  if (claims > mostClaims)
-    throw refused(`the page plans at most ${mostClaims} claims, and it asks for ${claims}`);
-  if (subsets * length > mostOfSubsets) throw refused(`it has too many subsets for the page: ${subsets}`);
+/**
+ * A plan makes each new pod from the template. `stored`: the object as it is, if there is one. `length`: of the manifest. Throws
+ * CliError.
+ */
+export function refuseManyPods(manifest: AnyObject, stored: AnyObject | undefined, length: number): void {
+  const surge = numberAt(manifest, "spec", "updateStrategy", "rollingUpdate", "maxSurge") ?? 0;
+  const subsets = listAt(manifest, "spec", "topology", "subsets").length;
+  // Pods of subsets are made by the workloads of these.
+  const wanted = subsets > 0 ? 0 : (numberAt(manifest, "spec", "replicas") ?? 1) + surge;
+  const more = wanted - (numberAt(stored, "status", "replicas") ?? 0);
+  if (wanted > mostPods || more > mostNewPods)
+    throw refused(`the page plans at most ${mostNewPods} new pods and ${mostPods} in all: use ${inTerminal}`);
+  if (more * length > mostMade || subsets * length > mostMade)
+    throw refused(`it is too long for so many new pods or subsets here: use ${inTerminal}`);
 }
+
+const inTerminal = "refit plan -f FILE";
 
 const refused = (why: string): CliError => new CliError(`the manifest: ${why}`);
 

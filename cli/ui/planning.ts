@@ -11,9 +11,9 @@ import type { Target } from "../target.ts";
 import { shownText } from "../why/causes/shown_text.ts";
 import { manifestItem, noPlans, type PlanItem, storedItem } from "../why/plan_items.ts";
 import type { ActionRefusal } from "./acting.ts";
-import { boundedManifest } from "./bounded_manifest.ts";
+import { boundedManifest, refuseManyPods } from "./bounded_manifest.ts";
 import { planAnswerItem } from "./plan_answer.ts";
-import { isPlanRequest, type PlanAnswer, type PlanRequest } from "./shared/plans.ts";
+import { isPlanRequest, type PlanAnswer, type PlanRefusal, type PlanRequest } from "./shared/plans.ts";
 
 export interface PlanningOptions {
   readonly access: ClusterAccess;
@@ -35,7 +35,7 @@ export class Planning {
   }
 
   /** `body`: JSON, of whatever form. */
-  async plan(body: string): Promise<PlanAnswer | ActionRefusal> {
+  async plan(body: string): Promise<PlanAnswer | PlanRefusal | ActionRefusal> {
     const request = readJson(body);
     if (!isPlanRequest(request)) return refusal(400, "this is no request for a plan that the page makes");
     if (this.#running >= atATime) return refusal(503, "other plans are being made: ask again in a moment");
@@ -43,7 +43,7 @@ export class Planning {
     try {
       return await this.#answer(request);
     } catch (error) {
-      return refusal(422, shownText(describeError(error).replace(/^error: /, ""), longestRefusal));
+      return { refusal: shownText(describeError(error).replace(/^error: /, ""), longestRefusal) };
     } finally {
       this.#running--;
     }
@@ -68,6 +68,7 @@ async function itemOf(access: ClusterAccess, target: Target, text: string): Prom
   const placed = { ...access, namespace: ref.namespace ?? access.namespace };
   const item = await manifestItem(placed, manifest, "the manifest");
   if (item === undefined) throw new CliError(`the manifest: ${noPlans}`);
+  refuseManyPods(manifest, item.subject.stored, text.length);
   const { type: given, ref: named } = item.target;
   if (isOfKind(type)(given) && named.name === ref.name && named.namespace === ref.namespace) return item;
   const [theirs, own] = [whole(item.target), whole(target)];

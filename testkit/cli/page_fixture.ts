@@ -5,7 +5,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
 import { pageAssets } from "../../cli/ui/assets.ts";
 import { Feed } from "../../cli/ui/feed.ts";
-import { type PageServer, startPageServer } from "../../cli/ui/server.ts";
+import { type PageServer, type PageServerOptions, startPageServer } from "../../cli/ui/server.ts";
 import { clusterKey } from "../../cli/ui/shared/items.ts";
 import { systemClock } from "../../kube/index.ts";
 
@@ -40,23 +40,38 @@ export class TestBrowser {
   }
 }
 
-export async function servePage(fleet: Feed, one: Feed, port = 0): Promise<PageServer> {
+type Planning = NonNullable<PageServerOptions["planning"]>;
+
+/** Finds nothing to do. */
+export const idlePlanning: Planning = {
+  plan: async () => ({ summary: "", revision: "", pods: [], steps: [], reasons: [], about: [], notices: [] }),
+};
+
+export async function servePage(
+  fleet: Feed,
+  one: Feed,
+  port = 0,
+  planning = idlePlanning,
+): Promise<PageServer> {
   const open = async (asked: string | undefined) => ({
     feed: asked === undefined ? fleet : one,
     close: () => undefined,
   });
-  return startPageServer({ assets: await pageAssets(), token, port, open });
+  return startPageServer({ assets: await pageAssets(), token, port, open, planning });
 }
 
-export async function openPage(
-  t: Test,
-  browser: TestBrowser,
-  options: { readonly width?: number; readonly colorScheme?: "light" | "dark" } = {},
-): Promise<Served> {
-  const { width = 1280, colorScheme = "light" } = options;
+export interface PageOptions {
+  readonly width?: number;
+  readonly colorScheme?: "light" | "dark";
+  /** What would happen; without it nothing. */
+  readonly planning?: Planning;
+}
+
+export async function openPage(t: Test, browser: TestBrowser, options: PageOptions = {}): Promise<Served> {
+  const { width = 1280, colorScheme = "light", planning } = options;
   const [fleet, one] = [new Feed(systemClock), new Feed(systemClock)];
   for (const feed of [fleet, one]) feed.put(clusterKey, { is: "cluster", isComplete: true, problems: [] });
-  const server = await servePage(fleet, one);
+  const server = await servePage(fleet, one, 0, planning);
   const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
   const complaints: string[] = [];
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));

@@ -6,7 +6,7 @@ import { nodesKey } from "../shared/node_items.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
-import { colourNumber, type DetailChoices, detailView } from "./detail.ts";
+import { type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView, rowsAtATime } from "./list.ts";
 import { type NodeFilters, nodesView } from "./nodes.ts";
@@ -194,17 +194,14 @@ function viewOf({ recording, points, choices }: Followed, until: number, now: nu
   // What is past cannot be changed or planned, nor what is only played.
   const canAct = at === undefined && blocks.length === 0;
   const actions = canAct ? actionButtons(offered, dialog, { key: shown, items, grid }) : nothing;
-  const plan = canAct ? planOf(items, choices) : nothing;
+  const plan = canAct ? planOf(items) : nothing;
   return detailView({ key: shown, items, grid, points, until, at, choices, actions, plan, changed });
 }
 
 /** It is made again when the answer to why it waits is another one. */
-function planOf(items: ReadonlyMap<string, Item>, { colours }: DetailChoices) {
-  const workload = items.get(shown);
-  const newest = workload?.is === "workload" ? workload.revision : "";
+function planOf(items: ReadonlyMap<string, Item>) {
   planner.follow(shown, items.get(answerKey), performance.now());
-  const colourOf = (revision: string): number => colourNumber(colours, revision, newest);
-  return planCard({ key: shown, items, planner, colourOf, changed });
+  return planCard({ key: shown, items, planner, changed });
 }
 
 function nodesPart({ span }: Recording<Item>, items: ReadonlyMap<string, Item>, now: number): TemplateResult {

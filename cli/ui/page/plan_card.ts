@@ -13,7 +13,6 @@ export interface PlanView {
   readonly key: string;
   readonly items: ReadonlyMap<string, Item>;
   readonly planner: Planner;
-  colourOf(revision: string): number;
   changed(): void;
 }
 
@@ -79,7 +78,7 @@ function answer(view: PlanView, workload: WorkloadItem, planned: Planned | undef
         ? html`<h3>In a terminal</h3>${command(typed)}`
         : html`<div class="plan-parts">
             <div>${picture(view, planned)}</div>
-            <div>${words(planned)}<h3>In a terminal</h3>${command(typed)}</div>
+            <div>${words(planned, mode === "live")}<h3>In a terminal</h3>${command(typed)}</div>
           </div>`
     }`;
 }
@@ -97,14 +96,14 @@ function summaryOf({ pods, steps, requests, reasons }: PlanAnswer): TemplateResu
 }
 
 function picture(view: PlanView, plan: PlanAnswer): TemplateResult | typeof nothing {
-  const { items, planner, colourOf } = view;
+  const { items, planner } = view;
   const { grid } = planner;
   const cells = planCells(podsOf(items), plan);
   // There is no picture of nothing.
   if (cells.every(({ fate }) => fate === "kept")) return nothing;
   const byKey = new Map(cells.map((cell) => [cell.key, cell]));
-  const paint = planPainter((key) => byKey.get(key), colourOf);
-  grid.show({ pods: cells, colourOf, pointedOut: new Set(), paint }, describe(cells));
+  const paint = planPainter((key) => byKey.get(key));
+  grid.show({ pods: cells, colourOf: () => 0, pointedOut: new Set(), paint }, describe(cells));
   const told = byKey.get(grid.told ?? "");
   return html`${legend(cells)}
     <div class="grid-frame">${grid.canvas}</div>
@@ -181,7 +180,8 @@ function row({ order, pod, fate, text }: PlanCell, requests: number | undefined)
   </tr>`;
 }
 
-function words({ steps, reasons, notices, againSeconds }: PlanAnswer): TemplateResult {
+/** `isLive`: what a reason can be ended with stands there, because it holds already. */
+function words({ steps, reasons, notices, againSeconds }: PlanAnswer, isLive: boolean): TemplateResult {
   return html`${
     steps.length === 0
       ? nothing
@@ -190,17 +190,20 @@ function words({ steps, reasons, notices, againSeconds }: PlanAnswer): TemplateR
     ${
       reasons.length === 0
         ? nothing
-        : html`<h3>Why not more</h3><ul class="reasons">${reasons.map(reasonItem)}</ul>`
+        : html`<h3>Why not more</h3><ul class="reasons">${reasons.map((reason) => reasonItem(reason, isLive))}</ul>`
     }
     ${notices.map((notice) => html`<p class="note">${notice}.</p>`)}
     ${againSeconds === undefined ? nothing : html`<p class="quiet">The controller looks again after ${againSeconds} s.</p>`}`;
 }
 
-function reasonItem({ code, outlook, text, end, command: next }: ReasonItem): TemplateResult {
+function reasonItem(
+  { code, outlook, text, end, command: next }: ReasonItem,
+  isLive: boolean,
+): TemplateResult {
   return html`<li class=${outlook}>
     <b>${code}</b>
     <p>${text}</p>
     <p class="quiet">${end}</p>
-    ${next === "" ? nothing : command(next)}
+    ${next === "" || !isLive ? nothing : command(next)}
   </li>`;
 }

@@ -3,20 +3,16 @@ import { svg, type TemplateResult } from "lit-html";
 import type { CellPainter, Look } from "./grid.ts";
 import type { PlanCell, PodFate } from "./plan_cells.ts";
 
-/** `cellOf`: by its key. `colourOf`: number of a revision's colour. */
-export function planPainter(
-  cellOf: (key: string) => PlanCell | undefined,
-  colourOf: (revision: string) => number,
-): CellPainter {
+/** `cellOf`: by its key. What changes has a colour, the rest has none. */
+export function planPainter(cellOf: (key: string) => PlanCell | undefined): CellPainter {
   return (pen, { key, x, y }, step, look) => {
     const cell = cellOf(key);
     if (cell === undefined) return;
-    const { fate, order, pod } = cell;
-    const own = look.revisions[colourOf(pod.revision)] ?? look.muted;
-    const edge = step - (step >= 15 ? 3 : 1.5);
-    paintFate(pen, { x, y, edge }, fate, order === undefined ? own : colourFor(fate, look));
+    const { fate, order } = cell;
+    const box = { x, y, edge: step - (step >= 15 ? 3 : 1.5) };
+    paintFate(pen, box, fate, colourFor(fate, look));
     const ink = fate === "deleted" ? look.ink : look.surface;
-    if (order !== undefined) paintNumber(pen, { x, y, edge }, String(order), { ink, font: look.family });
+    if (order !== undefined) paintNumber(pen, box, String(order), { ink, font: look.family });
   };
 }
 
@@ -27,8 +23,9 @@ interface Box {
 }
 
 function colourFor(fate: PodFate, { revisions, deleted, marked, muted }: Look): string {
+  if (fate === "in place" || fate === "new") return revisions[0] ?? muted;
   if (fate === "deleted") return deleted;
-  return (fate === "marked" ? marked : revisions[0]) ?? muted;
+  return fate === "marked" ? marked : muted;
 }
 
 function paintFate(pen: CanvasRenderingContext2D, box: Box, fate: PodFate, colour: string): void {
@@ -100,7 +97,7 @@ export const fateSamples: Readonly<Record<PodFate, TemplateResult>> = {
   "in place": svg`<path class="next-revision" d="M7 0l7 7-7 7-7-7z" />`,
   new: svg`<circle class="next-revision" cx="7" cy="7" r="7" />`,
   deleted: svg`<g class="gone"><rect x="1" y="1" width="12" height="12" rx="2.5" /><path d="M1 13L13 1" /></g>`,
-  marked: svg`<path d="M0 0h8.4L14 7l-5.6 7H0z" />`,
+  marked: svg`<path class="marked" d="M0 0h8.4L14 7l-5.6 7H0z" />`,
   held: svg`<rect class="hollow dashed" x="1.75" y="1.75" width="10.5" height="10.5" rx="2.5" />`,
   old: svg`<circle class="hollow" cx="7" cy="7" r="5" />`,
   awaited: svg`<path d="M1 0h12L7 7l6 7H1l6-7z" />`,

@@ -1,8 +1,14 @@
 /** What the page knows of plans: of the workload as it is, and of a manifest that somebody gave. */
-import { longestPlanRequest, type PlanAnswer, type PlanRequest, planPath } from "../shared/plans.ts";
+import {
+  longestPlanRequest,
+  type PlanAnswer,
+  type PlanRefusal,
+  type PlanRequest,
+  planPath,
+} from "../shared/plans.ts";
 import { Grid } from "./grid.ts";
 
-export type Planned = PlanAnswer | { readonly refusal: string };
+export type Planned = PlanAnswer | PlanRefusal;
 
 /** A manifest as it was given. `file`: empty where it was written or pasted. */
 export interface Draft {
@@ -12,6 +18,9 @@ export interface Draft {
 
 /** A plan lists pods: of the workload as it is, one is asked for after a change, and not more often than this. */
 const restMs = 3_000;
+
+/** No answer is this. */
+const nothingYet = {};
 
 export class Planner {
   readonly grid: Grid;
@@ -26,7 +35,8 @@ export class Planner {
   given: { readonly draft: Readonly<Draft>; planned: Planned | undefined } | undefined;
   isTableOpen = false;
   isDropping = false;
-  #askedFor: unknown;
+  /** What was seen when it was asked last. */
+  #askedFor: unknown = nothingYet;
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
 
@@ -85,7 +95,7 @@ export class Planner {
     this.#key = key;
     this.#mode = "live";
     this.draft = { text: "", file: "" };
-    [this.live, this.given, this.#askedFor] = [undefined, undefined, undefined];
+    [this.live, this.given, this.#askedFor] = [undefined, undefined, nothingYet];
     this.#askedAt = Number.NEGATIVE_INFINITY;
     this.grid.chosen = undefined;
   }

@@ -51,6 +51,11 @@ export interface PlanAnswer {
   readonly againSeconds?: number;
 }
 
+/** Why no plan could be made, in the words of the server or of what checks manifests. */
+export interface PlanRefusal {
+  readonly refusal: string;
+}
+
 /** Whether the controller's plan of a kind that the page lists can be made. */
 export function isPlannedKind({ group }: Pick<WorkloadItem, "group">): boolean {
   return group === "apps.kruise.io";
