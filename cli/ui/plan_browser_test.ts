@@ -51,7 +51,10 @@ async function open(
   return { ...served, asked };
 }
 
-const legend = (page: Page): Promise<string[]> => page.locator(".plan .legend li").allInnerTexts();
+async function legend(page: Page): Promise<string[]> {
+  const entries = await page.locator(".plan .legend li").allInnerTexts();
+  return entries.map((entry) => entry.replaceAll("\n", " "));
+}
 
 t.test("what would happen now: a picture, a list, numbers and reasons", { skip }, async (t) => {
   const { page, asked, complaints } = await open(t, () => planAnswer());

@@ -107,11 +107,14 @@ function picture(view: PlanView, plan: PlanAnswer): TemplateResult | typeof noth
   const told = byKey.get(grid.told ?? "");
   return html`${legend(cells)}
     <div class="grid-frame">${grid.canvas}</div>
-    <p class="told">${told === undefined ? hint : cellLine(told)}</p>
+    <p class="told">${told === undefined ? hint(plan) : cellLine(told)}</p>
     ${table(view, plan, cells)}`;
 }
 
-const hint = html`<span class="quiet">Numbers say in which order the requests are sent. Point at a pod, or move with the arrow keys, to read about it.</span>`;
+function hint({ pods }: PlanAnswer): TemplateResult {
+  const numbers = pods.length === 0 ? "" : "Numbers say in which order the requests are sent. ";
+  return html`<span class="quiet">${numbers}Point at a pod, or move with the arrow keys, to read about it.</span>`;
+}
 
 const podsOf = (items: ReadonlyMap<string, Item>): PodItem[] =>
   [...items.values()].filter((item) => item.is === "pod");
@@ -193,7 +196,7 @@ function words({ steps, reasons, notices, againSeconds }: PlanAnswer, isLive: bo
         : html`<h3>Why not more</h3><ul class="reasons">${reasons.map((reason) => reasonItem(reason, isLive))}</ul>`
     }
     ${notices.map((notice) => html`<p class="note">${notice}.</p>`)}
-    ${againSeconds === undefined ? nothing : html`<p class="quiet">The controller looks again after ${againSeconds} s.</p>`}`;
+    ${againSeconds === undefined ? nothing : html`<p class="again quiet">The controller looks again after ${againSeconds} s.</p>`}`;
 }
 
 function reasonItem(

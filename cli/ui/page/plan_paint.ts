@@ -54,8 +54,9 @@ const outlines: Readonly<Record<PodFate, Outline>> = {
   new: (pen, { x, y, edge }) => pen.arc(x + edge / 2, y + edge / 2, edge / 2, 0, 2 * Math.PI),
   deleted: (pen, box, line) => {
     frame(pen, box, line);
-    pen.moveTo(box.x + box.edge * 0.06, box.y + box.edge * 0.94);
-    pen.lineTo(box.x + box.edge * 0.94, box.y + box.edge * 0.06);
+    // Open in the middle, where the number stands.
+    stroke(pen, box, 0.06, 0.3);
+    stroke(pen, box, 0.7, 0.94);
   },
   marked: (pen, box) => path(pen, box, [0, 0, 0.6, 0, 1, 0.5, 0.6, 1, 0, 1]),
   held: frame,
@@ -65,6 +66,12 @@ const outlines: Readonly<Record<PodFate, Outline>> = {
   kept: (pen, { x, y, edge }) =>
     pen.roundRect(x + edge * 0.2, y + edge * 0.2, edge * 0.6, edge * 0.6, edge / 8),
 };
+
+/** A part of the line from the lower left corner to the upper right one. */
+function stroke(pen: CanvasRenderingContext2D, { x, y, edge }: Box, from: number, to: number): void {
+  pen.moveTo(x + edge * from, y + edge * (1 - from));
+  pen.lineTo(x + edge * to, y + edge * (1 - to));
+}
 
 /** `points`: x and y of each corner, as parts of the edge. */
 function path(pen: CanvasRenderingContext2D, { x, y, edge }: Box, points: readonly number[]): void {
