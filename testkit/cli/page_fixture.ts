@@ -99,7 +99,7 @@ export async function untilShown(what: string, holds: () => Promise<boolean>): P
 
 export function gridSays(page: Page, words: string): Promise<void> {
   return untilShown(`a grid that says "${words}"`, async () => {
-    const said = await page.locator(".grid").getAttribute("aria-label");
+    const said = await page.locator(".columns .grid").getAttribute("aria-label");
     return said?.includes(words) === true;
   });
 }
