@@ -1,20 +1,14 @@
 /** What both bundles are made with: published plugins, and types erased as Node itself erases them. */
 import { readFileSync } from "node:fs";
-import { isBuiltin, stripTypeScriptTypes } from "node:module";
+import { isBuiltin } from "node:module";
 import commonjs from "@rollup/plugin-commonjs";
 import json from "@rollup/plugin-json";
 import nodeResolve from "@rollup/plugin-node-resolve";
 import terser from "@rollup/plugin-terser";
 import license from "rollup-plugin-license";
+import { eraseTypes } from "./erase_types.ts";
 import { nodeCheck } from "./node_check.ts";
 import { noticesOf } from "./notices.ts";
-
-/** Types become blanks, so no position changes and there is no map to make. */
-export const eraseTypes = {
-  name: "erase-types",
-  transform: (code, id) =>
-    id.endsWith(".ts") ? { code: stripTypeScriptTypes(code, { mode: "strip" }), map: null } : null,
-};
 
 /**
  * `debug` colours its lines by this where it is installed. Only tools of ours bring it: bundles would hold it or not by what

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { globSync, statSync } from "node:fs";
 
 const rooms = "{proto,kube,crds,node,controller,agent,sandbox,cli,bundles}";
-const sources = [...globSync(`${rooms}/**/*.{ts,mjs,js,json}`), "package-lock.json"];
+const sources = [...globSync(`${rooms}/**/*.{ts,mjs,js,json,html,css,svg}`), "package-lock.json"];
 const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
 
 for (const [file, script] of [

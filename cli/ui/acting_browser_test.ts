@@ -5,7 +5,6 @@ import { systemClock } from "../../kube/index.ts";
 import { browserMissing, idlePlanning, TestBrowser } from "../../testkit/cli/page_fixture.ts";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { assetsForActing } from "./acting_assets.ts";
-import { pageAssets } from "./assets.ts";
 import { Feed } from "./feed.ts";
 import { startPageServer } from "./server.ts";
 import type { ActionAnswer } from "./shared/actions.ts";
@@ -42,8 +41,9 @@ async function open(t: Test, item: WorkloadItem, answer?: () => Promise<ActionAn
     acted.push(JSON.parse(body));
     return (await answer?.()) ?? { code: 1, text: "" };
   };
+  const assets = await browser.assets;
   const server = await startPageServer({
-    assets: answer === undefined ? await pageAssets() : assetsForActing(await pageAssets()),
+    assets: answer === undefined ? assets : assetsForActing(assets),
     token,
     port: 0,
     open: async () => ({ feed, close: () => undefined }),

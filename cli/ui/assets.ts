@@ -18,8 +18,13 @@ const types: Readonly<Record<string, string>> = {
 };
 
 export async function pageAssets(): Promise<Assets> {
+  return assetsOf(await pageFiles());
+}
+
+/** `files`: text by path. */
+export function assetsOf(files: Readonly<Record<string, string>>): Assets {
   const assets = new Map<string, Asset>();
-  for (const [path, text] of Object.entries(await pageFiles())) {
+  for (const [path, text] of Object.entries(files)) {
     const ending = path.slice(path.lastIndexOf(".") + 1);
     const body = Buffer.from(text);
     const asset = { type: types[ending] ?? "text/plain", body, packed: gzipSync(body, { level: 9 }) };

@@ -128,7 +128,7 @@ t.test("a server that went away and came back is followed again", { skip }, asyn
   await page.waitForSelector("text=Not connected");
   t.equal(await page.locator("text=before").count(), 1, "what was seen stays");
   fleet.put("a", workload({ name: "after" }));
-  const again = await servePage(fleet, one, server.port);
+  const again = await servePage(await browser.assets, fleet, one, server.port);
   t.teardown(() => again.stop());
   await page.waitForSelector("text=after", { timeout: 15_000 });
   await page.waitForSelector("text=Live");

@@ -95,6 +95,7 @@ function readingClient(client: Client): Client {
     delete: refuse,
     request: (method, path, body, options) =>
       method === "GET" ? client.request(method, path, body, options) : refuse(),
+    stream: (path, signal) => client.stream(path, signal),
     close: async () => undefined,
   };
 }

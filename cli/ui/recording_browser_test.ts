@@ -8,7 +8,6 @@ import t, { type Test } from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { browserMissing, TestBrowser } from "../../testkit/cli/page_fixture.ts";
 import { hostileTexts, pod, workload } from "../../testkit/cli/page_items_builder.ts";
-import { pageAssets } from "./assets.ts";
 import { Feed } from "./feed.ts";
 import { assetsWithRecording } from "./recorded_assets.ts";
 import { blockOf, recordingDocument } from "./recording_document.ts";
@@ -81,7 +80,7 @@ async function newPage(t: Test): Promise<Opened> {
 
 async function writeRecording(t: Test, blocks: readonly (readonly RecordedLine[])[]): Promise<string> {
   const path = join(t.testdir(), "recording.html");
-  writeFileSync(path, recordingDocument(await pageAssets(), "nonce") + blocks.map(blockOf).join(""));
+  writeFileSync(path, recordingDocument(await browser.assets, "nonce") + blocks.map(blockOf).join(""));
   return path;
 }
 
@@ -160,7 +159,7 @@ t.test("a workload that was not followed is said to be so", { skip }, async (t) 
 
 t.test("the server shows a file in its own page", { skip }, async (t) => {
   const path = await writeRecording(t, [...rollout(), [{ end: "stopped" }]]);
-  const assets = await assetsWithRecording(await pageAssets(), path);
+  const assets = await assetsWithRecording(await browser.assets, path);
   const server = await startPageServer({ assets, token: "token", port: 0, open: async () => undefined });
   t.teardown(() => server.stop());
   const { page, complaints } = await newPage(t);
@@ -177,7 +176,7 @@ t.test("what is seen live is played as well, and comes back to now", { skip }, a
   feed.put(key, workload());
   for (let number = 0; number < 4; number++) feed.put(`pod/${number}`, pod(number));
   const open = async () => ({ feed, close: () => undefined });
-  const server = await startPageServer({ assets: await pageAssets(), token: "token", port: 0, open });
+  const server = await startPageServer({ assets: await browser.assets, token: "token", port: 0, open });
   t.teardown(async () => {
     feed.stop();
     await server.stop();

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
-import { pageAssets } from "../../cli/ui/assets.ts";
+import { pageFilesInOne } from "../../bundles/page_script.ts";
+import { type Assets, assetsOf } from "../../cli/ui/assets.ts";
 import { Feed } from "../../cli/ui/feed.ts";
 import { type PageServer, type PageServerOptions, startPageServer } from "../../cli/ui/server.ts";
 import { clusterKey } from "../../cli/ui/shared/items.ts";
@@ -12,6 +13,10 @@ import { systemClock } from "../../kube/index.ts";
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 /** Why tests with a browser are skipped, or false. */
 export const browserMissing = program === undefined && "no Chromium is installed";
+/**
+ * Root has no sandbox. Without a graphics card, a process that stands in for one takes its part of the processor.
+ */
+const startFlags = ["--no-sandbox", "--disable-gpu"];
 /** Of each page's address. */
 const token = "token-of-the-test";
 
@@ -26,17 +31,26 @@ export interface Served {
   go(hash?: string): Promise<void>;
 }
 
-/** One browser a test file. */
+/**
+ * One browser a test file, and the page as it ships. From its sources it is some 50 modules, which a browser finds one after another:
+ * on a busy machine that takes longer than anything that a test waits for.
+ */
 export class TestBrowser {
-  #browser: Browser | undefined;
+  #browser: Promise<Browser> | undefined;
+  #assets: Promise<Assets> | undefined;
 
   async newPage(options: NonNullable<Parameters<Browser["newPage"]>[0]>): Promise<Page> {
-    this.#browser ??= await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
-    return this.#browser.newPage(options);
+    this.#browser ??= chromium.launch({ executablePath: program ?? "", args: startFlags });
+    return (await this.#browser).newPage(options);
+  }
+
+  get assets(): Promise<Assets> {
+    this.#assets ??= pageFilesInOne().then(assetsOf);
+    return this.#assets;
   }
 
   async close(): Promise<void> {
-    await this.#browser?.close();
+    await (await this.#browser)?.close();
   }
 }
 
@@ -48,6 +62,7 @@ export const idlePlanning: Planning = {
 };
 
 export async function servePage(
+  assets: Assets,
   fleet: Feed,
   one: Feed,
   port = 0,
@@ -57,7 +72,7 @@ export async function servePage(
     feed: asked === undefined ? fleet : one,
     close: () => undefined,
   });
-  return startPageServer({ assets: await pageAssets(), token, port, open, planning });
+  return startPageServer({ assets, token, port, open, planning });
 }
 
 export interface PageOptions {
@@ -71,7 +86,7 @@ export async function openPage(t: Test, browser: TestBrowser, options: PageOptio
   const { width = 1280, colorScheme = "light", planning } = options;
   const [fleet, one] = [new Feed(systemClock), new Feed(systemClock)];
   for (const feed of [fleet, one]) feed.put(clusterKey, { is: "cluster", isComplete: true, problems: [] });
-  const server = await servePage(fleet, one, 0, planning);
+  const server = await servePage(await browser.assets, fleet, one, 0, planning);
   const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
   const complaints: string[] = [];
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
