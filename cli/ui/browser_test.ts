@@ -1,5 +1,4 @@
 /** The page in a real browser, on states that are made up: hostile, large, gone and back. */
-import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import {
   browserMissing,
@@ -7,6 +6,7 @@ import {
   openPage,
   servePage,
   TestBrowser,
+  untilShown,
 } from "../../testkit/cli/page_fixture.ts";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { answerKey } from "./shared/items.ts";
@@ -28,12 +28,8 @@ t.test("the list is sorted by need, filters, and follows changes", { skip }, asy
   );
   await served.go();
   const names = () => page.locator(".list .who a").allTextContents();
-  /** The page draws with the next frame. */
-  const lists = async (...expected: readonly string[]): Promise<void> => {
-    for (let attempt = 0; attempt < 40 && (await names()).join() !== expected.join(); attempt++)
-      await sleep(50);
-    t.strictSame(await names(), expected);
-  };
+  const lists = (...expected: readonly string[]) =>
+    untilShown(expected.join(), async () => (await names()).join() === expected.join());
   await page.waitForSelector(".list");
   await lists("c-stuck", "b-moves", "a-done");
   t.notMatch(page.url(), /token/, "the address lost the token");
@@ -104,7 +100,8 @@ t.test("the slider shows the pods as they were, and comes back to now", { skip }
     one.put(`pod/${number}`, pod(number, { node: `node-${number % 500}` }));
   await served.go(`#/${key}`);
   await page.waitForSelector(".grid");
-  await sleep(1_200);
+  // It comes once there is a second to go back to.
+  await page.waitForSelector("footer.time");
   for (let number = 0; number < 4; number++) one.put(`pod/${number}`, pod(number, { revision: "new" }));
   await gridSays(page, "4 at the new");
   await page.locator("#time").focus();
@@ -130,7 +127,7 @@ t.test("a server that went away and came back is followed again", { skip }, asyn
   fleet.put("a", workload({ name: "after" }));
   const again = await servePage(await browser.assets, fleet, one, server.port);
   t.teardown(() => again.stop());
-  await page.waitForSelector("text=after", { timeout: 15_000 });
+  await page.waitForSelector("text=after");
   await page.waitForSelector("text=Live");
 });
 

@@ -1,12 +1,11 @@
 /** Recordings in a real browser: opened from disk, and served. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { systemClock } from "../../kube/index.ts";
-import { browserMissing, TestBrowser } from "../../testkit/cli/page_fixture.ts";
+import { browserMissing, gridSays, TestBrowser } from "../../testkit/cli/page_fixture.ts";
 import { hostileTexts, pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { Feed } from "./feed.ts";
 import { assetsWithRecording } from "./recorded_assets.ts";
@@ -85,16 +84,6 @@ async function writeRecording(t: Test, blocks: readonly (readonly RecordedLine[]
 }
 
 const fileAddress = (path: string, hash = ""): string => `${pathToFileURL(path).href}${hash}`;
-
-/** The policy forbids what a browser's driver would wait with inside the page. */
-async function gridSays(page: Page, words: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const said = await page.locator(".grid").getAttribute("aria-label");
-    if (said?.includes(words) === true) return;
-    await sleep(50);
-  }
-  throw new Error(`the grid never said "${words}"`);
-}
 
 t.test("a file from disk shows the list and a workload, and no text of it is run", { skip }, async (t) => {
   const path = await writeRecording(t, [...rollout(), [{ end: "stopped" }]]);

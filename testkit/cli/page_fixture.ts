@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
 import { pageFilesInOne } from "../../bundles/page_script.ts";
+import { smaller } from "../../bundles/smaller.mjs";
 import { type Assets, assetsOf } from "../../cli/ui/assets.ts";
 import { Feed } from "../../cli/ui/feed.ts";
 import { type PageServer, type PageServerOptions, startPageServer } from "../../cli/ui/server.ts";
@@ -20,6 +21,13 @@ const startFlags = ["--no-sandbox", "--disable-gpu"];
 /** Of each page's address. */
 const token = "token-of-the-test";
 
+export interface PageOptions {
+  readonly width?: number;
+  readonly colorScheme?: "light" | "dark";
+  /** What would happen; without it nothing. */
+  readonly planning?: Planning;
+}
+
 export interface Served {
   readonly fleet: Feed;
   readonly one: Feed;
@@ -29,6 +37,7 @@ export interface Served {
   readonly complaints: readonly string[];
   /** `hash`: `#/` and the key of a workload, or nothing for the list. */
   go(hash?: string): Promise<void>;
+  close(): Promise<void>;
 }
 
 /**
@@ -38,6 +47,12 @@ export interface Served {
 export class TestBrowser {
   #browser: Promise<Browser> | undefined;
   #assets: Promise<Assets> | undefined;
+  readonly #isSmall: boolean;
+
+  /** `isSmall`: the script goes over the wire as it ships. To make it takes some seconds. */
+  constructor(isSmall = false) {
+    this.#isSmall = isSmall;
+  }
 
   async newPage(options: NonNullable<Parameters<Browser["newPage"]>[0]>): Promise<Page> {
     this.#browser ??= chromium.launch({ executablePath: program ?? "", args: startFlags });
@@ -45,7 +60,7 @@ export class TestBrowser {
   }
 
   get assets(): Promise<Assets> {
-    this.#assets ??= pageFilesInOne().then(assetsOf);
+    this.#assets ??= pageFilesInOne(this.#isSmall ? [smaller] : []).then(assetsOf);
     return this.#assets;
   }
 
@@ -75,14 +90,14 @@ export async function servePage(
   return startPageServer({ assets, token, port, open, planning });
 }
 
-export interface PageOptions {
-  readonly width?: number;
-  readonly colorScheme?: "light" | "dark";
-  /** What would happen; without it nothing. */
-  readonly planning?: Planning;
+export async function openPage(t: Test, browser: TestBrowser, options: PageOptions = {}): Promise<Served> {
+  const served = await openServed(browser, options);
+  t.teardown(() => served.close());
+  return served;
 }
 
-export async function openPage(t: Test, browser: TestBrowser, options: PageOptions = {}): Promise<Served> {
+/** What opens it closes it. */
+export async function openServed(browser: TestBrowser, options: PageOptions = {}): Promise<Served> {
   const { width = 1280, colorScheme = "light", planning } = options;
   const [fleet, one] = [new Feed(systemClock), new Feed(systemClock)];
   for (const feed of [fleet, one]) feed.put(clusterKey, { is: "cluster", isComplete: true, problems: [] });
@@ -91,21 +106,21 @@ export async function openPage(t: Test, browser: TestBrowser, options: PageOptio
   const complaints: string[] = [];
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   page.on("pageerror", (error) => complaints.push(error.message));
-  t.teardown(async () => {
+  const close = async (): Promise<void> => {
     await page.close();
     fleet.stop();
     one.stop();
     await server.stop();
-  });
+  };
   const go = async (hash = ""): Promise<void> => {
     await page.goto(`http://127.0.0.1:${server.port}/?token=${token}${hash}`);
   };
-  return { fleet, one, server, page, complaints, go };
+  return { fleet, one, server, page, complaints, go, close };
 }
 
-/** The policy forbids what a browser's driver would wait with inside the page. Rejects after 10 seconds. */
+/** The policy forbids what a browser's driver would wait with inside the page. Rejects after 30 seconds, as the driver does. */
 export async function untilShown(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 600; attempt++) {
     if (await holds()) return;
     await sleep(50);
   }
