@@ -10,6 +10,7 @@ import { connect } from "./connection.ts";
 import { BenchError, UsageError } from "./errors.ts";
 import { checkWritable, readResult, write } from "./files.ts";
 import type { BenchIo, Command } from "./io.ts";
+import { livePage } from "./live_page/command.ts";
 import { machine, tool } from "./machine.ts";
 import { type ResultFile, type Run, schemaVersion, violationsOf } from "./measure/result.ts";
 import type { OptionTable } from "./options.ts";
@@ -57,6 +58,7 @@ export const commands: Readonly<Record<string, Command>> = {
   clean: cleaning,
   agent,
   swaps,
+  "live-page": livePage,
   check,
 };
 
