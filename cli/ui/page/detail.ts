@@ -14,7 +14,7 @@ import { kindName } from "./list.ts";
 import { moreCards, rulerOf } from "./more.ts";
 import { badge, bar, command } from "./parts.ts";
 import { type BudgetPoint, budgetPlot } from "./plot.ts";
-import { type Grouping, groupedPods, groupingsOf, groupingWords } from "./pod_groups.ts";
+import { type Grouping, groupingsOf, groupingWords } from "./pod_groups.ts";
 import { shapeSample } from "./samples.ts";
 import { count, podStateWords } from "./words.ts";
 
@@ -63,7 +63,7 @@ export function detailView(view: DetailView): TemplateResult {
   }
   const unordered = podsOf(items);
   const groupings = groupingsOf(unordered, workload);
-  const grouped = groupedPods(unordered, chosenOf(choices, groupings));
+  const grouped = view.grid.order.of(unordered, chosenOf(choices, groupings));
   const podItems = grouped.map(({ pod }) => pod);
   const pods = grouped.map(({ key, pod }): NamedPod => [key, pod]);
   const said = answer?.is === "answer" ? answer : undefined;
@@ -123,7 +123,9 @@ function head(workload: WorkloadItem, answer: AnswerItem | undefined): TemplateR
 }
 
 function podsOf(items: ReadonlyMap<string, Item>): NamedPod[] {
-  return [...items].flatMap(([key, item]): NamedPod[] => (item.is === "pod" ? [[key, item]] : []));
+  const pods: NamedPod[] = [];
+  for (const [key, item] of items) if (item.is === "pod") pods.push([key, item]);
+  return pods;
 }
 
 /** The newest revision has the first colour; others keep the one that they got first. */

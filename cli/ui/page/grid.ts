@@ -1,7 +1,7 @@
 /** The grid of pods: a canvas, because thousands of elements cannot change ten times a second. */
-import type { PodItem, PodState } from "../shared/items.ts";
-import { type Cell, cellAt, type Layout, layoutOf, neighbour } from "./layout.ts";
-import type { GroupedPod } from "./pod_groups.ts";
+import type { PodState } from "../shared/items.ts";
+import { type Cell, cellAt, isSamePlaces, type Layout, layoutOf, neighbour } from "./layout.ts";
+import { type GroupedPod, PodOrder } from "./pod_groups.ts";
 
 export interface GridContent {
   /** In the order in which they are drawn. */
@@ -18,14 +18,24 @@ export type CellPainter = (pen: CanvasRenderingContext2D, cell: Cell, step: numb
 
 export const coloursOfRevisions = 6;
 
+/** What the canvas shows, so that only what is different is painted. */
+interface Painted {
+  readonly content: GridContent;
+  readonly layout: Layout;
+  /** What all of it depends on. */
+  readonly ground: string;
+  /** Numbers of the colours, by pod; those that stand back are negative. */
+  readonly colours: Int8Array;
+}
+
 export class Grid {
   readonly canvas = document.createElement("canvas");
+  readonly order = new PodOrder();
   /** Key of the pod that is chosen by pointer or keys. */
   chosen: string | undefined;
   readonly #onChoice: () => void;
   #content: GridContent | undefined;
-  #pods: ReadonlyMap<string, PodItem> = new Map();
-  #layout: Layout | undefined;
+  #painted: Painted | undefined;
   #hovered: string | undefined;
   #frame = 0;
 
@@ -50,7 +60,6 @@ export class Grid {
 
   show(content: GridContent, description: string): void {
     this.#content = content;
-    this.#pods = new Map(content.pods.map(({ key, pod }) => [key, pod]));
     this.canvas.setAttribute("aria-label", description);
     this.#draw();
   }
@@ -69,8 +78,21 @@ export class Grid {
     const pen = canvas.getContext("2d");
     const width = canvas.clientWidth;
     if (content === undefined || pen === null || width === 0) return;
-    const layout = layoutOf(content.pods, width);
-    this.#layout = layout;
+    const look = lookOf(canvas);
+    const ground = JSON.stringify([width, devicePixelRatio, look, this.told]);
+    const last = this.#painted;
+    const isSame = last?.ground === ground && isSamePlaces(last.content.pods, content.pods);
+    const layout = isSame ? last.layout : layoutOf(content.pods, width);
+    const painted = { content, layout, ground, colours: coloursIn(content) };
+    this.#painted = painted;
+    // Where a pixel belongs to two cells, one of them cannot be painted alone; what another painter paints is not known here.
+    const isPartly = isSame && Number.isInteger(devicePixelRatio) && content.paint === undefined;
+    if (!isPartly) this.#clear(pen, layout, width, look);
+    this.#paintPods(pen, painted, isPartly ? last : undefined, look);
+  }
+
+  #clear(pen: CanvasRenderingContext2D, layout: Layout, width: number, look: Look): void {
+    const { canvas } = this;
     const ratio = devicePixelRatio;
     if (canvas.height !== Math.ceil(layout.height * ratio)) {
       canvas.height = Math.ceil(layout.height * ratio);
@@ -79,19 +101,31 @@ export class Grid {
     if (canvas.width !== Math.floor(width * ratio)) canvas.width = Math.floor(width * ratio);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, layout.height);
-    const look = lookOf(canvas);
     this.#paintLabels(pen, layout, look);
-    const isAll = content.pointedOut.size === 0;
-    for (const cell of layout.cells) {
-      const pod = this.#pods.get(cell.key);
+  }
+
+  #paintPods(
+    pen: CanvasRenderingContext2D,
+    { content, layout, colours }: Painted,
+    last: Painted | undefined,
+    look: Look,
+  ): void {
+    const { cells, step } = layout;
+    for (const cell of cells) {
+      const { index } = cell;
+      const pod = content.pods[index]?.pod;
+      const colour = colours[index] ?? 0;
       if (pod === undefined) continue;
-      pen.globalAlpha = isAll || content.pointedOut.has(pod.name) ? 1 : 0.18;
-      const colour = look.revisions[content.colourOf(pod.revision)] ?? look.muted;
-      if (content.paint !== undefined) content.paint(pen, cell, layout.step, look);
-      else paintPod(pen, cell, layout.step, pod.state, colour, look);
-      pen.globalAlpha = 1;
-      if (cell.key === this.told) paintRing(pen, cell, layout.step, look.ink);
+      if (last?.content.pods[index]?.pod === pod && last.colours[index] === colour) continue;
+      if (last !== undefined) pen.clearRect(cell.x, cell.y, step, step);
+      pen.globalAlpha = colour < 0 ? 0.18 : 1;
+      const number = colour < 0 ? -colour - 1 : colour;
+      if (content.paint !== undefined) content.paint(pen, cell, step, look);
+      else paintPod(pen, cell, step, pod.state, look.revisions[number] ?? look.muted, look);
     }
+    pen.globalAlpha = 1;
+    const ringed = this.told === undefined ? undefined : cells.find(({ key }) => key === this.told);
+    if (ringed !== undefined) paintRing(pen, ringed, step, look.ink);
   }
 
   #paintLabels(pen: CanvasRenderingContext2D, { labels }: Layout, { muted, font }: Look): void {
@@ -102,7 +136,7 @@ export class Grid {
   }
 
   #keyAt({ offsetX, offsetY }: PointerPosition): string | undefined {
-    const layout = this.#layout;
+    const layout = this.#painted?.layout;
     return layout?.cells[cellAt(layout, offsetX, offsetY)]?.key;
   }
 
@@ -121,13 +155,21 @@ export class Grid {
 
   #onKey(event: KeyPress): void {
     const way = arrows[event.key];
-    const layout = this.#layout;
+    const layout = this.#painted?.layout;
     if (event.key === "Escape") this.#choose(undefined);
     if (way === undefined || layout === undefined) return;
     event.preventDefault();
     const from = layout.cells.findIndex(({ key }) => key === this.chosen);
     this.#choose(layout.cells[neighbour(layout, from, way[0], way[1])]?.key);
   }
+}
+
+function coloursIn({ pods, colourOf, pointedOut }: GridContent): Int8Array {
+  const isAll = pointedOut.size === 0;
+  return Int8Array.from(pods, ({ pod }) => {
+    const number = colourOf(pod.revision);
+    return isAll || pointedOut.has(pod.name) ? number : -number - 1;
+  });
 }
 
 const arrows: Readonly<Record<string, readonly [number, number]>> = {

@@ -8,6 +8,8 @@ export interface PlacedPod {
 
 export interface Cell {
   readonly key: string;
+  /** Of its pod among those that were given. */
+  readonly index: number;
   readonly x: number;
   readonly y: number;
 }
@@ -33,7 +35,7 @@ const leastLabelled = 84;
 
 /** Groups stand in columns of one width, in the order of the pods that are given. */
 export function layoutOf(pods: readonly PlacedPod[], width: number): Layout {
-  const groups = Map.groupBy(pods, ({ group }) => group);
+  const groups = Map.groupBy(pods.keys(), (index) => pods[index]?.group ?? "");
   const most = Math.max(1, ...[...groups.values()].map((group) => group.length));
   const isLabelled = groups.size > 1 && groups.size <= 160;
   const step = stepFor(pods.length);
@@ -53,14 +55,23 @@ export function layoutOf(pods: readonly PlacedPod[], width: number): Layout {
     const left = column * groupWidth;
     const start = top + (isLabelled ? labelHeight : 0);
     if (isLabelled) labels.push({ text, x: left, y: top, width: across * step });
-    for (const [index, { key }] of members.entries()) {
-      cells.push({ key, x: left + (index % across) * step, y: start + Math.floor(index / across) * step });
+    for (const [place, index] of members.entries()) {
+      const [x, y] = [left + (place % across) * step, start + Math.floor(place / across) * step];
+      cells.push({ key: pods[index]?.key ?? "", index, x, y });
     }
     const rows = Math.ceil(members.length / across);
     rowHeight = Math.max(rowHeight, start - top + rows * step + groupGap);
     column++;
   }
   return { cells, labels, step, height: Math.max(step, top + rowHeight - groupGap) };
+}
+
+/** Whether the layout of one is that of the other. */
+export function isSamePlaces(a: readonly PlacedPod[], b: readonly PlacedPod[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ key, group }, index) => key === b[index]?.key && group === b[index]?.group)
+  );
 }
 
 function stepFor(count: number): number {

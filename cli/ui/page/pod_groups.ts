@@ -39,10 +39,49 @@ export function groupingsOf(pods: Pods, { kind }: Pick<WorkloadItem, "kind">): G
   ];
 }
 
+interface Order {
+  readonly grouping: Grouping;
+  /** As they were given. */
+  readonly pods: Pods;
+  readonly grouped: readonly Ranked[];
+}
+
+/** Remembers the order of the last pods: as long as none came, went or moved, it is not made again. */
+export class PodOrder {
+  #last: Order | undefined;
+
+  of(pods: Pods, grouping: Grouping): readonly GroupedPod[] {
+    const last = this.#last;
+    const isSame = last !== undefined && last.grouping === grouping && isSameOrder(last.pods, pods);
+    const grouped = isSame ? last.grouped.map((each) => renewed(each, pods)) : groupedPods(pods, grouping);
+    this.#last = { grouping, pods, grouped };
+    return grouped;
+  }
+}
+
+function renewed(before: Ranked, pods: Pods): Ranked {
+  const pod = pods[before.index]?.[1] ?? before.pod;
+  return pod === before.pod ? before : { ...before, pod };
+}
+
+function isSameOrder(before: Pods, after: Pods): boolean {
+  if (before.length !== after.length) return false;
+  return before.every(([key, pod], index) => {
+    const other = after[index];
+    return other !== undefined && other[0] === key && isSamePlace(pod, other[1]);
+  });
+}
+
+const isSamePlace = (a: PodItem, b: PodItem): boolean =>
+  a === b || (a.name === b.name && a.node === b.node && a.zone === b.zone && a.subset === b.subset);
+
+/** `index`: among the pods that were given. */
+type Ranked = GroupedPod & { readonly index: number };
+
 /** The pods in the order of their groups, in each by name. */
-export function groupedPods(pods: Pods, grouping: Grouping): GroupedPod[] {
+export function groupedPods(pods: Pods, grouping: Grouping): Ranked[] {
   const groupOf = groupsBy[grouping](pods);
-  const grouped = pods.map(([key, pod]) => ({ key, pod, ...groupOf(pod) }));
+  const grouped = pods.map(([key, pod], index) => ({ key, pod, index, ...groupOf(pod) }));
   const compare =
     pods.length > mostCollated ? (a: string, b: string) => (a < b ? -1 : Number(a > b)) : collator.compare;
   return grouped.sort(
