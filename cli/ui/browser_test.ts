@@ -9,6 +9,7 @@ import {
   untilShown,
 } from "../../testkit/cli/page_fixture.ts";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
+import type { Feed } from "./feed.ts";
 import { answerKey } from "./shared/items.ts";
 
 const browser = new TestBrowser();
@@ -114,6 +115,34 @@ t.test("the slider shows the pods as they were, and comes back to now", { skip }
   await page.waitForSelector(".told >> text=web-0");
   t.strictSame(complaints, []);
 });
+
+t.test("a grid that is painted in parts is the one that is painted at once", { skip }, async (t) => {
+  const states = ["updating", "failing", "pending", "terminating"] as const;
+  const change = (one: Feed): void => {
+    for (const [number, state] of states.entries())
+      one.put(`pod/${number * 9}`, pod(number * 9, { revision: "new", state }));
+  };
+  const picture = async (isOpenBefore: boolean): Promise<unknown> => {
+    const served = await open(t);
+    const { one, page } = served;
+    one.put(key, workload());
+    for (let number = 0; number < 40; number++) one.put(`pod/${number}`, pod(number));
+    if (!isOpenBefore) change(one);
+    await served.go(`#/${key}`);
+    await gridSays(page, isOpenBefore ? "0 at the new" : "4 at the new");
+    // What is said comes with one frame, what is painted with the next one.
+    await page.evaluate(frames(3));
+    if (isOpenBefore) change(one);
+    await gridSays(page, "4 at the new");
+    await page.evaluate(frames(3));
+    return page.evaluate(`document.querySelector(".grid").toDataURL()`);
+  };
+  t.equal(await picture(true), await picture(false));
+});
+
+/** Resolves in the page after so many frames. */
+const frames = (count: number): string =>
+  `new Promise((resolve) => { const after = (left) => left === 0 ? resolve() : requestAnimationFrame(() => after(left - 1)); after(${count}); })`;
 
 t.test("a server that went away and came back is followed again", { skip }, async (t) => {
   const served = await open(t);
