@@ -166,10 +166,15 @@ export class Grid {
 
 function coloursIn({ pods, colourOf, pointedOut }: GridContent): Int8Array {
   const isAll = pointedOut.size === 0;
-  return Int8Array.from(pods, ({ pod }) => {
+  const colours = new Int8Array(pods.length);
+  // Several times as fast as an array that is made of the pods.
+  for (let index = 0; index < pods.length; index++) {
+    const pod = pods[index]?.pod;
+    if (pod === undefined) continue;
     const number = colourOf(pod.revision);
-    return isAll || pointedOut.has(pod.name) ? number : -number - 1;
-  });
+    colours[index] = isAll || pointedOut.has(pod.name) ? number : -number - 1;
+  }
+  return colours;
 }
 
 const arrows: Readonly<Record<string, readonly [number, number]>> = {

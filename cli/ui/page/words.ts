@@ -20,9 +20,15 @@ export const podStateWords: Readonly<Record<PodState, string>> = {
 
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
-export function clockTime(at: number): string {
-  return new Date(at).toLocaleTimeString(undefined, { hour12: false });
-}
+// Made once: a Date that is asked makes one each time, which takes longer than the rest of a plot.
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "numeric",
+  minute: "numeric",
+  second: "numeric",
+  hour12: false,
+});
+
+export const clockTime = (at: number): string => clock.format(at);
 
 /** `3m`, `2h`, `5d`: for columns. */
 export function age(ms: number): string {
