@@ -32,7 +32,7 @@ export function hotUpgradesCard(
   const listed = new Set(upgrades.map(({ namespace, pod }) => `${namespace}/${pod}`)).size;
   return html`<section class="card padded" aria-labelledby="hot-title">
     <h2 id="hot-title">Hot upgrades <span class="quiet">${summaryOf(upgrades)}</span></h2>
-    <div class="scroll hot" role="region" aria-labelledby="hot-title" tabindex="0">
+    <div class="scroll hot" role="region" aria-label="Table of hot upgrades" tabindex="0">
       <table>
         <thead>
           <tr><th scope="col">Pod</th><th scope="col">First container</th><th scope="col">Second container</th><th scope="col">Step</th></tr>
