@@ -21,7 +21,7 @@ t.test("both containers of each pod are told as they alternate", { skip: browser
   one.put("hot/a", hotUpgrade("web-0", "rests"));
   one.put("hot/b", hotUpgrade("web-1", "handingOver"));
   await go(`#/${key}`);
-  const card = page.getByRole("region", { name: "Hot upgrades", exact: true });
+  const card = page.getByRole("region", { name: /^Hot upgrades/ });
   t.match(await card.innerText(), /1 of 2 up to date, 1 under way/);
   t.match(await card.innerText(), /2 of 3 pods are listed/);
   const rows = card.getByRole("row");
