@@ -1,10 +1,9 @@
 /** What the server tells the page. Both sides share this file. */
 import type { DetailItem } from "./detail_items.ts";
+import type { Need } from "./needs.ts";
 import type { NodeItem } from "./node_items.ts";
 
-/** As `refit why` answers, what needs somebody first. */
-export const needs = ["stuck", "unknown", "waiting", "progressing", "done"] as const;
-export type Need = (typeof needs)[number];
+export { type Need, needs } from "./needs.ts";
 
 export interface WorkloadItem {
   readonly is: "workload";

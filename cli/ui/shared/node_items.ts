@@ -1,5 +1,5 @@
 /** What the server tells of a node: what its agent is asked for, and what needs somebody there. */
-import type { Need } from "./items.ts";
+import type { Need } from "./needs.ts";
 
 export interface NodeItem {
   readonly is: "node";
