@@ -76,7 +76,14 @@ t.test("a page that only reads has no buttons", { skip }, async (t) => {
 t.test("an action shows its command, asks, and shows the answer as it is", { skip }, async (t) => {
   const answered = Promise.withResolvers<ActionAnswer>();
   const { page, acted, complaints } = await open(t, workload(), () => answered.promise);
-  t.strictSame(await buttons(page), ["Pause…", "Promote…", "Undo…", "Scale…", "Restart containers…"]);
+  t.strictSame(await buttons(page), [
+    "Pause…",
+    "Promote…",
+    "Set partition…",
+    "Undo…",
+    "Scale…",
+    "Restart containers…",
+  ]);
   await page.getByText("Scale…").click();
   t.equal(await focused(page), "acting-close", "Enter does not act");
   await page.locator("dialog input[name=replicas]").fill("six");
