@@ -9,8 +9,8 @@ import {
   untilShown,
 } from "../../testkit/cli/page_fixture.ts";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
-import type { Feed } from "./feed.ts";
 import { answerKey } from "./shared/items.ts";
+import type { Feed } from "./watching/feed.ts";
 
 const browser = new TestBrowser();
 t.teardown(() => browser.close());

@@ -1,11 +1,11 @@
 /** What pages show beside the list, workloads and the nodes: each is watched once, and no longer than a page shows it. */
 import type { Target } from "../target.ts";
-import type { Fleet, FleetOptions } from "./fleet.ts";
-import { NodeZones } from "./node_zones.ts";
-import { NodesFeed } from "./nodes_feed.ts";
-import type { OpenFeed } from "./server.ts";
+import { NodesFeed } from "./nodes/nodes_feed.ts";
 import { nodesKey } from "./shared/node_items.ts";
-import { WorkloadFeed } from "./workload_feed.ts";
+import type { OpenFeed } from "./watching/feed.ts";
+import type { Fleet, FleetOptions } from "./watching/fleet.ts";
+import { NodeZones } from "./watching/node_zones.ts";
+import { WorkloadFeed } from "./workload/workload_feed.ts";
 
 type Watched = Pick<WorkloadFeed, "feed" | "start" | "stop">;
 

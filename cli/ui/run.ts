@@ -2,15 +2,15 @@
 import { randomBytes } from "node:crypto";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { Acting } from "./acting.ts";
-import { assetsForActing } from "./acting_assets.ts";
-import { pageAssets } from "./assets.ts";
-import { Fleet, type FleetOptions } from "./fleet.ts";
+import { Acting } from "./acting/acting.ts";
+import { assetsForActing } from "./http/acting_assets.ts";
+import { pageAssets } from "./http/assets.ts";
+import { type PageServerOptions, startPageServer } from "./http/server.ts";
 import { OpenWorkloads } from "./open_workloads.ts";
-import { Planning } from "./planning.ts";
-import { assetsWithRecording } from "./recorded_assets.ts";
-import { type PageServerOptions, startPageServer } from "./server.ts";
-import { startRecording } from "./start_recording.ts";
+import { Planning } from "./planning/planning.ts";
+import { assetsWithRecording } from "./recording/recorded_assets.ts";
+import { startRecording } from "./recording/start_recording.ts";
+import { Fleet, type FleetOptions } from "./watching/fleet.ts";
 
 export async function runUi(call: Call): Promise<number> {
   const port = portOf(call.flags.text("port") ?? "0");

@@ -10,9 +10,9 @@ import { follow, startPage } from "../../testkit/cli/live_page.ts";
 import { processHost } from "../host.ts";
 import { ResourceTypes } from "../resource_types.ts";
 import { workloads } from "../rollout/workloads.ts";
-import { keptClient } from "./kept_client.ts";
+import { keptClient } from "./acting/kept_client.ts";
 import { answerKey, clusterKey, type Item, type PodItem } from "./shared/items.ts";
-import { workloadItem } from "./workload_item.ts";
+import { workloadItem } from "./watching/workload_item.ts";
 
 const { sandbox, api, stopController } = await startControlledSandbox(t, {
   seed: 7,

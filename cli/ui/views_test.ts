@@ -2,18 +2,18 @@
 import t from "tap";
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import { revisedTemplate } from "../rollout/revised.ts";
-import { EventLog } from "./event_log.ts";
-import { fieldChanges } from "./field_changes.ts";
 import { groupedPods, groupingsOf } from "./page/pod_groups.ts";
 import { pageFiles } from "./page_files.ts";
-import { podItem } from "./pod_item.ts";
-import { pullItem } from "./pull_items.ts";
-import { recreateItem } from "./recreate_items.ts";
-import { describeRevisions } from "./revision_items.ts";
-import { rolloutItem } from "./rollout_item.ts";
 import { labelFilter } from "./shared/label_filter.ts";
-import { injectedPod, ownerItems } from "./sidecar_owners.ts";
-import { subsetsOfSpread, subsetsOfUnited } from "./subset_items.ts";
+import { EventLog } from "./workload/event_log.ts";
+import { fieldChanges } from "./workload/field_changes.ts";
+import { podItem } from "./workload/pod_item.ts";
+import { pullItem } from "./workload/pull_items.ts";
+import { recreateItem } from "./workload/recreate_items.ts";
+import { describeRevisions } from "./workload/revision_items.ts";
+import { rolloutItem } from "./workload/rollout_item.ts";
+import { injectedPod, ownerItems } from "./workload/sidecar_owners.ts";
+import { subsetsOfSpread, subsetsOfUnited } from "./workload/subset_items.ts";
 
 t.test("every module that the page imports is served", async (t) => {
   const files = await pageFiles();

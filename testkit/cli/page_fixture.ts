@@ -5,10 +5,10 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
 import { pageFilesInOne } from "../../bundles/page_script.ts";
 import { smaller } from "../../bundles/smaller.mjs";
-import { type Assets, assetsOf } from "../../cli/ui/assets.ts";
-import { Feed } from "../../cli/ui/feed.ts";
-import { type PageServer, type PageServerOptions, startPageServer } from "../../cli/ui/server.ts";
+import { type Assets, assetsOf } from "../../cli/ui/http/assets.ts";
+import { type PageServer, type PageServerOptions, startPageServer } from "../../cli/ui/http/server.ts";
 import { clusterKey } from "../../cli/ui/shared/items.ts";
+import { Feed } from "../../cli/ui/watching/feed.ts";
 import { systemClock } from "../../kube/index.ts";
 
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
