@@ -103,6 +103,7 @@ import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import { suite as addedClaims } from "./s21_new_claim_templates.ts";
 import type { Suite } from "./suite.ts";
 import { suite as sidecarTerminator } from "./t01_sidecar_terminator.ts";
+import { suite as livePage } from "./u01_live_page.ts";
 import { suite as unitedWorkloads } from "./u05_ud_workloads.ts";
 import { suite as unitedRescheduling } from "./u12_ud_rescheduling.ts";
 import { suite as sidecarAdmission } from "./v40_sidecarset_admission.ts";
@@ -222,6 +223,7 @@ export const suites: readonly Suite[] = [
   waitingContainers,
   agentFaults,
   daemonNodes,
+  livePage,
   situations,
 ];
 

@@ -24,14 +24,24 @@ export async function startPage(words: string, host: Host = processHost()): Prom
   const io = { stdout: { write }, signal: stopping.signal };
   const ended = run(`ui ${words}`, { host, io });
   ended.then(({ stderr }) => reject(new Error(stderr)));
-  const { origin, href } = new URL(await promise);
-  const answer = await fetch(href, { redirect: "manual" });
-  const [cookie = ""] = answer.headers.get("set-cookie")?.split(";") ?? [];
-  const stop = async (): Promise<number> => {
+  return openPage(await promise, async () => {
     stopping.abort();
     return (await ended).code;
-  };
+  });
+}
+
+/** `address`: as it is printed, with its token. */
+export async function openPage(address: string, stop: () => Promise<number>): Promise<Page> {
+  const { origin, href } = new URL(address);
+  const answer = await fetch(href, { redirect: "manual" });
+  const [cookie = ""] = answer.headers.get("set-cookie")?.split(";") ?? [];
   return { address: origin, cookie, stop };
+}
+
+/** Sends what the page sends; the answer's text is that of JSON or of a refusal. */
+export async function postTo({ address, cookie }: Page, path: string, body: object): Promise<Response> {
+  const headers = { cookie, origin: address, "content-type": "application/json" };
+  return fetch(`${address}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
 export interface Followed {
@@ -41,8 +51,8 @@ export interface Followed {
   until(holds: () => boolean): Promise<void>;
 }
 
-/** Follows one stream as a page does, until the test ends. */
-export function follow(t: Test, { address, cookie }: Page, path: string): Followed {
+/** Follows one stream as a page does, until `t` ends. */
+export function follow(t: Pick<Test, "teardown">, { address, cookie }: Page, path: string): Followed {
   const state = new Map<string, Item>();
   const waiting = new Set<() => void>();
   let received = "";

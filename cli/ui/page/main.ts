@@ -3,6 +3,7 @@ import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { Change } from "../shared/differences.ts";
 import { answerKey, clusterKey, type Item, type Need } from "../shared/items.ts";
 import { nodesKey } from "../shared/node_items.ts";
+import { isPlannedKind } from "../shared/plans.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
@@ -198,6 +199,11 @@ function viewOf({ recording, points, choices }: Followed, until: number, now: nu
   return detailView({ key: shown, items, grid, points, until, at, choices, actions, plan, changed });
 }
 
+function canPlan(): boolean {
+  const workload = followedOf(shown).recording.now.get(shown);
+  return playback.at === undefined && workload?.is === "workload" && isPlannedKind(workload);
+}
+
 /** It is made again when the answer to why it waits is another one. */
 function planOf(items: ReadonlyMap<string, Item>) {
   planner.follow(shown, items.get(answerKey), performance.now());
@@ -256,7 +262,7 @@ function top(items: ReadonlyMap<string, Item>): TemplateResult {
 }
 
 addEventListener("hashchange", route);
-if (blocks.length === 0) takeDrops(planner, () => shown !== "" && playback.at === undefined, changed);
+if (blocks.length === 0) takeDrops(planner, canPlan, changed);
 addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;

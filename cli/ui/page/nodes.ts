@@ -174,7 +174,7 @@ const agentWords: Readonly<Record<NodeAgent["state"], string>> = {
   ready: "Ready",
   notReady: "Not ready",
   absent: "No agent",
-  untold: "Not told",
+  untold: "Not known",
 };
 
 function agentView({ state, version, heardAt }: NodeAgent, now: number): TemplateResult {

@@ -51,6 +51,8 @@ function manifestFields(planner: Planner): TemplateResult {
   const choose = ({ currentTarget }: Event): void => {
     if (!(currentTarget instanceof HTMLInputElement) || !currentTarget.files?.length) return;
     void takeFiles(planner, currentTarget.files);
+    // The same file can be chosen again after it was changed.
+    currentTarget.value = "";
   };
   return html`<div class="manifest">
     <label for="manifest">Manifest, as YAML or JSON</label>

@@ -219,4 +219,8 @@ t.test("kinds without a plan, the past and other workloads have none of it", { s
   one.put(key, workload({ kind: "Deployment", group: "apps" }));
   await untilShown("no plan", async () => (await page.locator(".plan").count()) === 0);
   t.ok(asked.length >= 1);
+  const before = asked.length;
+  await drop(page, [["web.yaml", "kind: Y\n"]]);
+  t.equal(await page.locator(".drop-here").count(), 0);
+  t.equal(asked.length, before, "nor is a file that is dropped there");
 });
