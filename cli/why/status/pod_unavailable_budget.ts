@@ -45,15 +45,16 @@ export function explainPodUnavailableBudget(
   facts: Facts,
 ): Findings {
   const count = (name: string): number => countAt(budget, "status", name);
+  const refusal = refused(pods, refusals, facts);
   const protectedPods = `${counted(pods.length, "pod")} protected${named(pods)}`;
   return {
     summary: `${protectedPods}, ${count("currentAvailable")} available, ${count("desiredAvailable")} must stay, ${count("unavailableAllowed")} may go now`,
     causes: holding([
       noPods(pods, facts),
-      exhausted(budget, pods, facts),
+      exhausted(budget, pods, refusal !== undefined, facts),
       protectsNothing(budget, pods, facts),
       leaving(budget, facts),
-      refused(pods, refusals, facts),
+      refusal,
     ]),
   };
 }
@@ -81,15 +82,23 @@ function limitOf(budget: AnyObject): string {
   return `${name} is ${shownText(String(intOrStringAt(budget, "spec", name)))}`;
 }
 
-function exhausted(budget: AnyObject, pods: readonly string[], { subject }: Facts): Cause | undefined {
+/** A limit that lets no pod go is no fault by itself: it is one when somebody was refused, or when pods are out of service. */
+function exhausted(
+  budget: AnyObject,
+  pods: readonly string[],
+  wasAsked: boolean,
+  { subject }: Facts,
+): Cause | undefined {
   const available = countAt(budget, "status", "currentAvailable");
   const desired = countAt(budget, "status", "desiredAvailable");
   const total = numberAt(budget, "status", "totalReplicas") ?? 0;
   if (pods.length === 0 || desired === 0 || available > desired) return undefined;
+  const end = endOfRefusals(desired, total);
   return {
     reason: "BudgetExhausted",
     message: `no pod may go: ${available} of ${total} available, ${desired} must stay (${limitOf(budget)})`,
-    ...endOfRefusals(desired, total),
+    ...end,
+    outlook: available < total || wasAsked ? end.outlook : "held",
     next: patchCommand(subject, { spec: limitBelow(budget, available, total) }),
   };
 }
