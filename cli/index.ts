@@ -2,7 +2,7 @@
 export type { Host } from "./command.ts";
 export { controllerEnvironment, controllerNodeFlags } from "./controller/launch.ts";
 export { at, listAt, textAt, textsAt } from "./fields.ts";
-export { freePort, isFree } from "./free_port.ts";
+export { freePort } from "./free_port.ts";
 export type { Io, Paint } from "./io.ts";
 export { main } from "./main.ts";
 export { manualPage } from "./manual_page.ts";

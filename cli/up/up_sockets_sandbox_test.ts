@@ -77,3 +77,10 @@ t.test("the look for a free port opens nothing beyond loopback either", async (t
   const where = taken.address();
   t.equal(await isFree(typeof where === "object" && where !== null ? where.port : 0), false);
 });
+
+const skip = process.platform !== "linux" && "only Linux has sockets by which a port is reserved";
+
+t.test("a port is given once, although nobody listens on it yet", { skip }, async (t) => {
+  const port = await freePort();
+  t.not(await freePort(port), port);
+});
