@@ -25,6 +25,8 @@ const atATime = 2;
 const restMs = 2_000;
 /** What changed nothing that is watched is asked about again, because an answer has times in it and reads events. */
 const againMs = 30_000;
+/** Of what got on when it was asked about: its pods may have met what holds them, which its own status does not tell. */
+const movingMs = 8_000;
 /** More are listed without their reasons. */
 const mostExplained = 200;
 const statusMs = 500;
@@ -146,11 +148,16 @@ export class Fleet {
     for (const [key, item] of this.#listed) {
       if (item.state === "done" || explained++ >= mostExplained) continue;
       const asked = this.#asked.get(key);
-      const rest = asked === undefined ? 0 : restAfter(asked.tookMs, asked.isOld ? restMs : againMs);
+      const rest = asked === undefined ? 0 : restAfter(asked.tookMs, this.#restOf(key, asked));
       if (!this.#running.has(key) && now - (asked?.at ?? 0) >= rest) due.push({ key, at: asked?.at ?? 0 });
     }
     due.sort((a, b) => a.at - b.at);
     return due.slice(0, Math.max(0, atATime - this.#running.size)).map(({ key }) => key);
+  }
+
+  #restOf(key: string, { isOld }: Asked): number {
+    if (isOld) return restMs;
+    return this.#explained.get(key)?.state === "progressing" ? movingMs : againMs;
   }
 
   async #explain(key: string): Promise<void> {
