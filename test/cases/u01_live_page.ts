@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { PodItem, WorkloadItem } from "../../cli/ui/shared/items.ts";
-import type { NodeItem } from "../../cli/ui/shared/node_items.ts";
-import { planPath } from "../../cli/ui/shared/plans.ts";
-import { type Followed, follow, openPage, type Page, postTo } from "../../testkit/cli/live_page.ts";
+import {
+  type Followed,
+  follow,
+  type NodeItem,
+  openPage,
+  type Page,
+  type PodItem,
+  planPath,
+  postTo,
+  type WorkloadItem,
+} from "../../testkit/cli/live_page.ts";
 import { builtProgram } from "../built.ts";
 import { CloneSet } from "./clone_sets.ts";
 import { imageOf, nameOf, uidOf } from "./items.ts";

@@ -7,6 +7,11 @@ import { applyChange, type Change } from "../../cli/ui/shared/differences.ts";
 import type { Item } from "../../cli/ui/shared/items.ts";
 import { run } from "./command_fixture.ts";
 
+// What a page gets and sends, for tests of other rooms.
+export type { PodItem, WorkloadItem } from "../../cli/ui/shared/items.ts";
+export type { NodeItem } from "../../cli/ui/shared/node_items.ts";
+export { planPath } from "../../cli/ui/shared/plans.ts";
+
 export interface Page {
   readonly address: string;
   readonly cookie: string;
