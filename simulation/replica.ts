@@ -5,7 +5,6 @@ import {
   controllerOptions,
   decodeReview,
   encodeReview,
-  parseFeatureGates,
   SharedWatches,
   startControllers,
 } from "../controller/index.ts";
@@ -27,8 +26,6 @@ import { ProcessClock, type VirtualClock } from "./virtual_clock.ts";
 import type { Reviewer } from "./webhooks.ts";
 
 export const systemNamespace = "kruise-system";
-/** Without which two kinds are refused. */
-const gates = "ImagePullJobGate=true,ResourceDistributionGate=true";
 /** Of the account that a controller runs as. */
 const account = `system:serviceaccount:${systemNamespace}:kruise-manager`;
 
@@ -41,7 +38,6 @@ export interface ReplicaOptions {
   readonly life: number;
   readonly shards: number;
   readonly log: (replica: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
-  readonly refused: (replica: string, method: string, path: string) => void;
   /** A mistake of ours that was contained. */
   readonly unexpected: (replica: string, where: string) => void;
 }
@@ -68,7 +64,7 @@ export class Replica implements Reviewer {
     const metrics = { ...nullMetrics, unexpectedError: (where: string) => unexpected(this.userAgent, where) };
     const watches = new SharedWatches(metrics);
     const client = this.#client();
-    const settings = controllerOptions({ gates: parseFeatureGates(gates), nodeImageCreationDelayMs: 1_000 });
+    const settings = controllerOptions({ nodeImageCreationDelayMs: 1_000 });
     this.#handlers = admissionHandlers({
       client: this.#client(),
       clock,
@@ -157,7 +153,7 @@ export class Replica implements Reviewer {
   }
 
   #client() {
-    const { random, server, refused } = this.#options;
+    const { random, server } = this.#options;
     const { clock } = this;
     return createClient({
       credentials: fixedCredentials("http://simulated"),
@@ -169,7 +165,6 @@ export class Replica implements Reviewer {
         inProcessSender({
           wire: this.#options.clock,
           process: clock,
-          refused: (method, path) => refused(this.userAgent, method, path),
           random,
           server,
           user: { username: account, groups: ["system:masters", "system:authenticated"] },

@@ -1,11 +1,11 @@
-/** What happened and what went wrong, as a story for people. */
+/** What went wrong, as a story for people. */
 import type { Run } from "./run.ts";
 import type { Act, Story } from "./story.ts";
 
 /** Lines of the trace before the violation. */
 const lastWrites = 25;
 
-export function report(story: Story, run: Run): string {
+export function report(story: Story, { violations, trace }: Run): string {
   const { seed, replicas, shards, nodes, steps } = story;
   const cast = `${replicas} replicas with ${shards} shards, ${nodes} nodes`;
   return [
@@ -15,7 +15,7 @@ export function report(story: Story, run: Run): string {
     ...steps.map(({ at, do: act }) => `  ${seconds(at)}  ${told(act)}`),
     "",
     "The last writes:",
-    ...run.trace
+    ...trace
       .filter((line) => !/ (events|leases\S*) /.test(line) && !line.includes(" story "))
       .slice(-lastWrites)
       .map((line) => {
@@ -23,14 +23,9 @@ export function report(story: Story, run: Run): string {
         return `  ${seconds(Number(at))}  ${words.join(" ")}`;
       }),
     "",
-    ...outcome(run),
+    "What must not be:",
+    ...violations.map(({ at, text }) => `  ${seconds(at)}  ${text}`),
   ].join("\n");
-}
-
-function outcome({ violations, simulatedMs }: Run): string[] {
-  if (violations.length === 0)
-    return [`Nothing went wrong: the cluster is at rest after ${seconds(simulatedMs).trim()}.`];
-  return ["What must not be:", ...violations.map(({ at, text }) => `  ${seconds(at)}  ${text}`)];
 }
 
 function seconds(ms: number): string {
