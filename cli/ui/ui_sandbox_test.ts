@@ -10,7 +10,7 @@ import { follow, startPage } from "../../testkit/cli/live_page.ts";
 import { processHost } from "../host.ts";
 import { ResourceTypes } from "../resource_types.ts";
 import { workloads } from "../rollout/workloads.ts";
-import { keptClient } from "./acting/kept_client.ts";
+import { keptClient } from "./kept_client.ts";
 import { answerKey, clusterKey, type Item, type PodItem } from "./shared/items.ts";
 import { workloadItem } from "./watching/workload_item.ts";
 

@@ -5,6 +5,8 @@ import { revisionsOf } from "../../rollout/revisions.ts";
 import { workloadNamed } from "../../rollout/workloads.ts";
 import { readTarget, type Target } from "../../target.ts";
 import { shownText } from "../../why/causes/shown_text.ts";
+import { keptClient } from "../kept_client.ts";
+import { type Refusal, readJson, refusal } from "../refusals.ts";
 import {
   type ActionAnswer,
   type ActionRequest,
@@ -13,13 +15,6 @@ import {
   wordsOf,
 } from "../shared/actions.ts";
 import { actionsFor } from "./action_table.ts";
-import { keptClient } from "./kept_client.ts";
-
-/** Nothing was run. `status` is one of HTTP. */
-export interface ActionRefusal {
-  readonly status: number;
-  readonly message: string;
-}
 
 export interface ActingOptions {
   readonly access: ClusterAccess;
@@ -40,7 +35,7 @@ export class Acting {
   }
 
   /** `body`: JSON, of whatever form. */
-  async act(body: string): Promise<ActionAnswer | ActionRefusal> {
+  async act(body: string): Promise<ActionAnswer | Refusal> {
     const request = readJson(body);
     if (!isActionRequest(request)) return refusal(400, "this is no action that the page knows");
     const { workload } = request;
@@ -68,7 +63,7 @@ export class Acting {
     });
   }
 
-  async #refusalOf(request: ActionRequest): Promise<ActionRefusal | undefined> {
+  async #refusalOf(request: ActionRequest): Promise<Refusal | undefined> {
     const { action, workload } = request;
     const type = (await this.#options.targetOf(workload))?.type;
     if (type === undefined) return refusal(404, "there is no such workload");
@@ -89,15 +84,5 @@ export class Acting {
     const connect = async () => ({ client, namespace: access.namespace });
     const code = await call.runLine(wordsOf(request), io, { ...call.host, connect });
     return { code, text: said.join("") };
-  }
-}
-
-const refusal = (status: number, message: string): ActionRefusal => ({ status, message });
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

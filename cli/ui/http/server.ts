@@ -1,8 +1,9 @@
 /** The page's HTTP server: on loopback alone, and for those who have the token. It only answers unless it is given a way to act. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { errorText } from "../../../kube/index.ts";
-import type { Acting, ActionRefusal } from "../acting/acting.ts";
+import type { Acting } from "../acting/acting.ts";
 import type { Planning } from "../planning/planning.ts";
+import { type Refusal, refusal } from "../refusals.ts";
 import { actionPath, revisionsPath } from "../shared/actions.ts";
 import type { Change } from "../shared/differences.ts";
 import type { Item } from "../shared/items.ts";
@@ -177,7 +178,7 @@ function sendJson(response: ServerResponse, value: object): void {
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
 
-const failure = (error: unknown): ActionRefusal => ({ status: 500, message: errorText(error) });
+const failure = (error: unknown): Refusal => refusal(500, errorText(error));
 
 /** JSON has no line breaks of its own, so nothing in it can end the event. */
 function eventOf(change: Change<Item>): string {

@@ -16,6 +16,7 @@ import { badge, bar, command } from "./parts.ts";
 import { type BudgetPoint, budgetPlot } from "./plot.ts";
 import { type Grouping, groupingsOf, groupingWords } from "./pod_groups.ts";
 import { shapeSample } from "./samples.ts";
+import { foldedTable } from "./tables.ts";
 import { count, podStateWords } from "./words.ts";
 
 export interface DetailView {
@@ -46,8 +47,6 @@ export interface DetailChoices {
 }
 
 type NamedPod = readonly [key: string, pod: PodItem];
-
-const mostInTable = 500;
 
 export function detailView(view: DetailView): TemplateResult {
   const { key, items, choices } = view;
@@ -224,35 +223,22 @@ function describePods(pods: readonly NamedPod[], { revision }: WorkloadItem): st
   return `${count(pods.length, "pod")}, ${isNew} at the new revision: ${states.join(", ")}. The table below has each of them.`;
 }
 
-function podTable({ choices, changed }: DetailView, pods: readonly NamedPod[]): TemplateResult {
-  const toggle = ({ currentTarget }: Event): void => {
-    if (!(currentTarget instanceof HTMLDetailsElement) || currentTarget.open === choices.isTableOpen) return;
-    choices.isTableOpen = currentTarget.open;
-    changed();
-  };
-  const rows = choices.isTableOpen ? pods.slice(0, mostInTable) : [];
-  return html`<details class="pod-table" ?open=${choices.isTableOpen} @toggle=${toggle}>
-    <summary>The pods as a table</summary>
-    <div class="scroll" role="region" aria-label="Table of pods" tabindex="0">
-      <table>
-        <thead>
-          <tr><th scope="col">Pod</th><th scope="col">State</th><th scope="col">Node</th><th scope="col">Revision</th><th scope="col" class="right">Restarts</th></tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            ([, pod]) => html`<tr>
-              <td>${pod.name}</td>
-              <td>${podStateWords[pod.state]}${pod.reason === "" ? nothing : html` <span class="quiet">${pod.reason}</span>`}</td>
-              <td>${pod.node || "–"}</td>
-              <td><code>${pod.revision || "–"}</code></td>
-              <td class="right">${pod.restarts}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${pods.length > mostInTable ? html`<p class="quiet">The first ${mostInTable} of ${pods.length}.</p>` : nothing}
-  </details>`;
+function podTable({ choices, changed }: DetailView, rows: readonly NamedPod[]): TemplateResult {
+  return foldedTable({
+    title: "The pods as a table",
+    label: "Table of pods",
+    head: html`<tr><th scope="col">Pod</th><th scope="col">State</th><th scope="col">Node</th><th scope="col">Revision</th><th scope="col" class="right">Restarts</th></tr>`,
+    rows,
+    rowOf: ([, pod]) => html`<tr>
+      <td>${pod.name}</td>
+      <td>${podStateWords[pod.state]}${pod.reason === "" ? nothing : html` <span class="quiet">${pod.reason}</span>`}</td>
+      <td>${pod.node || "–"}</td>
+      <td><code>${pod.revision || "–"}</code></td>
+      <td class="right">${pod.restarts}</td>
+    </tr>`,
+    choices,
+    changed,
+  });
 }
 
 function whyCard(view: DetailView, answer: AnswerItem | undefined): TemplateResult {

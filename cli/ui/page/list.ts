@@ -1,9 +1,9 @@
 /** The list of all workloads: what needs somebody first. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
 import { clusterKey, type Item, type Need, needs, type WorkloadItem } from "../shared/items.ts";
 import { type LabelFilter, labelFilter } from "../shared/label_filter.ts";
-import { badge, bar, mark } from "./parts.ts";
+import { badge, bar } from "./parts.ts";
+import { listTable, nothingMatches, rowsAtATime, stateTiles } from "./tables.ts";
 import { age, needWords } from "./words.ts";
 
 export interface Filters {
@@ -16,8 +16,6 @@ export interface Filters {
   /** More rows are shown on request: a page of thousands is slow, and nobody reads it. */
   most: number;
 }
-
-export const rowsAtATime = 200;
 
 export interface ListView {
   readonly items: ReadonlyMap<string, Item>;
@@ -65,29 +63,14 @@ export function listView({ items, filters, now, changed }: ListView): TemplateRe
   const isComplete = cluster?.is === "cluster" && cluster.isComplete;
   return html`
     <h1 class="out-of-sight">Workloads</h1>
-    ${summary(all, filters, changed)} ${filterRow(all, filters, labels, changed)}
+    ${stateTiles(
+      all.map(([, { state }]) => state),
+      needWords,
+      filters.states,
+      changed,
+    )} ${filterRow(all, filters, labels, changed)}
     ${rows.length === 0 ? emptyState(all.length, isComplete, filters, changed) : table(rows, filters, now, changed)}
   `;
-}
-
-function summary(all: readonly Row[], { states }: Filters, changed: () => void): TemplateResult {
-  const toggle = (state: Need): void => {
-    if (!states.delete(state)) states.add(state);
-    changed();
-  };
-  const tiles = needs.map((state) => {
-    const number = all.filter(([, item]) => item.state === state).length;
-    if (state === "unknown" && number === 0 && !states.has(state)) return nothing;
-    return html`<button
-      type="button"
-      class="tile ${state} ${number === 0 ? "none" : ""}"
-      aria-pressed=${states.has(state)}
-      @click=${() => toggle(state)}
-    >
-      <span class="number">${number}</span><span class="label">${mark(state)}${needWords[state]}</span>
-    </button>`;
-  });
-  return html`<div class="tiles" role="group" aria-label="Filter by state">${tiles}</div>`;
 }
 
 function filterRow(
@@ -155,43 +138,25 @@ function emptyState(all: number, isComplete: boolean, filters: Filters, changed:
     filters.states.clear();
     changed();
   };
-  return html`<div class="empty">
-    <h2>Nothing matches</h2>
-    <p>None of ${all} workloads has all that the filters ask for.</p>
-    <button type="button" class="plain more" @click=${clear}>Clear the filters</button>
-  </div>`;
+  return nothingMatches(`${all} workloads`, clear);
 }
 
 function table(rows: readonly Row[], filters: Filters, now: number, changed: () => void): TemplateResult {
-  const shown = rows.slice(0, filters.most);
-  const more = rows.length - shown.length;
-  const showMore = (): void => {
-    filters.most += rowsAtATime;
-    changed();
-  };
-  return html`
-    <div class="card">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Workload</th>
-            <th scope="col">Progress</th>
-            <th scope="col">Why</th>
-            <th scope="col" class="right">For</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${repeat(
-            shown,
-            ([key]) => key,
-            ([key, item]) => row(key, item, now),
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${more === 0 ? nothing : html`<button type="button" class="plain more" @click=${showMore}>${more} more</button>`}
-  `;
+  return listTable({
+    look: "list",
+    head: html`<tr>
+      <th scope="col">State</th>
+      <th scope="col">Workload</th>
+      <th scope="col">Progress</th>
+      <th scope="col">Why</th>
+      <th scope="col" class="right">For</th>
+    </tr>`,
+    rows,
+    keyOf: ([key]) => key,
+    rowOf: ([key, item]) => row(key, item, now),
+    filters,
+    changed,
+  });
 }
 
 function row(key: string, item: WorkloadItem, now: number): TemplateResult {

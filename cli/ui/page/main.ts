@@ -9,7 +9,7 @@ import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
 import { type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
-import { type Filters, listView, rowsAtATime } from "./list.ts";
+import { type Filters, listView } from "./list.ts";
 import { type NodeFilters, nodesView } from "./nodes.ts";
 import { planCard } from "./plan_card.ts";
 import { takeDrops } from "./plan_drop.ts";
@@ -17,6 +17,7 @@ import { Planner } from "./planner.ts";
 import { Playback, timeBar } from "./playback.ts";
 import { nodesNotRecorded, notRecorded, type Played, playedNote, playedStatus } from "./played.ts";
 import type { BudgetPoint } from "./plot.ts";
+import { rowsAtATime } from "./tables.ts";
 
 interface Followed {
   readonly recording: Recording<Item>;

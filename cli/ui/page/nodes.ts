@@ -1,11 +1,10 @@
 /** All nodes and what their agents do: what needs somebody first. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
 import { unreadKey } from "../shared/detail_items.ts";
 import { type Item, type Need, needs } from "../shared/items.ts";
 import type { NodeAgent, NodeItem, NodeWork } from "../shared/node_items.ts";
-import { rowsAtATime } from "./list.ts";
 import { command, mark, tag } from "./parts.ts";
+import { listTable, nothingMatches, rowsAtATime, stateTiles } from "./tables.ts";
 import { age, count } from "./words.ts";
 
 /** What the person at the page chose. */
@@ -67,25 +66,14 @@ export function nodesView(view: NodesView): TemplateResult {
   return html`
     <h1 class="out-of-sight">Nodes</h1>
     ${unread?.is === "unread" ? html`<p class="note">What is shown may be old or incomplete: ${unread.what.join("; ")}.</p>` : nothing}
-    ${tiles(all, view)} ${search(view)}
+    ${stateTiles(
+      all.map(({ state }) => state),
+      stateWords,
+      filters.states,
+      view.changed,
+    )} ${search(view)}
     ${rows.length === 0 ? emptyState(all.length, view) : table(rows, view)}
   `;
-}
-
-function tiles(all: readonly NodeItem[], { filters: { states }, changed }: NodesView): TemplateResult {
-  const toggle = (state: Need) => () => {
-    if (!states.delete(state)) states.add(state);
-    changed();
-  };
-  const shown = needs.filter((state) => state !== "unknown");
-  return html`<div class="tiles" role="group" aria-label="Filter by state">
-    ${shown.map((state) => {
-      const number = all.filter((node) => node.state === state).length;
-      return html`<button type="button" class="tile ${state} ${number === 0 ? "none" : ""}" aria-pressed=${states.has(state)} @click=${toggle(state)}>
-        <span class="number">${number}</span><span class="label">${mark(state)}${stateWords[state]}</span>
-      </button>`;
-    })}
-  </div>`;
 }
 
 function search({ filters, changed }: NodesView): TemplateResult {
@@ -117,42 +105,24 @@ function emptyState(all: number, { filters, changed }: NodesView): TemplateResul
     filters.states.clear();
     changed();
   };
-  return html`<div class="empty">
-    <h2>Nothing matches</h2>
-    <p>None of ${count(all, "node")} has all that the filters ask for.</p>
-    <button type="button" class="plain more" @click=${clear}>Clear the filters</button>
-  </div>`;
+  return nothingMatches(count(all, "node"), clear);
 }
 
 function table(rows: readonly NodeItem[], { filters, now, changed }: NodesView): TemplateResult {
-  const shown = rows.slice(0, filters.most);
-  const more = rows.length - shown.length;
-  const showMore = (): void => {
-    filters.most += rowsAtATime;
-    changed();
-  };
-  return html`
-    <div class="card">
-      <table class="list of-nodes">
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Node</th>
-            <th scope="col">Agent</th>
-            <th scope="col">What it works on</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${repeat(
-            shown,
-            ({ name }) => name,
-            (node) => row(node, now),
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${more === 0 ? nothing : html`<button type="button" class="plain more" @click=${showMore}>${more} more</button>`}
-  `;
+  return listTable({
+    look: "list of-nodes",
+    head: html`<tr>
+      <th scope="col">State</th>
+      <th scope="col">Node</th>
+      <th scope="col">Agent</th>
+      <th scope="col">What it works on</th>
+    </tr>`,
+    rows,
+    keyOf: ({ name }) => name,
+    rowOf: (node) => row(node, now),
+    filters,
+    changed,
+  });
 }
 
 function row(node: NodeItem, now: number): TemplateResult {

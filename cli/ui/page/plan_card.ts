@@ -7,6 +7,7 @@ import { fateWords, type PlanCell, type PodFate, planCells } from "./plan_cells.
 import { takeFiles } from "./plan_drop.ts";
 import { fateSamples, planPainter } from "./plan_paint.ts";
 import type { Planned, Planner } from "./planner.ts";
+import { foldedTable } from "./tables.ts";
 import { count } from "./words.ts";
 
 export interface PlanView {
@@ -15,8 +16,6 @@ export interface PlanView {
   readonly planner: Planner;
   changed(): void;
 }
-
-const mostInTable = 500;
 
 export function planCard(view: PlanView): TemplateResult | typeof nothing {
   const { key, items, planner } = view;
@@ -156,24 +155,15 @@ function table(
 ): TemplateResult | typeof nothing {
   const told = cells.filter(({ fate }) => fate !== "kept");
   if (told.length === 0) return nothing;
-  const toggle = ({ currentTarget }: Event): void => {
-    if (!(currentTarget instanceof HTMLDetailsElement) || currentTarget.open === planner.isTableOpen) return;
-    planner.isTableOpen = currentTarget.open;
-    changed();
-  };
-  const rows = planner.isTableOpen ? told.slice(0, mostInTable) : [];
-  return html`<details class="pod-table" ?open=${planner.isTableOpen} @toggle=${toggle}>
-    <summary>The plan as a table</summary>
-    <div class="scroll" role="region" aria-label="Table of the plan" tabindex="0">
-      <table>
-        <thead>
-          <tr><th scope="col" class="right">Order</th><th scope="col">Pod</th><th scope="col">What</th><th scope="col" class="right">Requests</th></tr>
-        </thead>
-        <tbody>${rows.map((cell) => row(cell, pods[(cell.order ?? 0) - 1]?.requests))}</tbody>
-      </table>
-    </div>
-    ${told.length > mostInTable ? html`<p class="quiet">The first ${mostInTable} of ${told.length}.</p>` : nothing}
-  </details>`;
+  return foldedTable({
+    title: "The plan as a table",
+    label: "Table of the plan",
+    head: html`<tr><th scope="col" class="right">Order</th><th scope="col">Pod</th><th scope="col">What</th><th scope="col" class="right">Requests</th></tr>`,
+    rows: told,
+    rowOf: (cell) => row(cell, pods[(cell.order ?? 0) - 1]?.requests),
+    choices: planner,
+    changed,
+  });
 }
 
 function row({ order, pod, fate, text }: PlanCell, requests: number | undefined): TemplateResult {

@@ -10,7 +10,8 @@ import { isOfKind, objectName } from "../../resource_types.ts";
 import type { Target } from "../../target.ts";
 import { shownText } from "../../why/causes/shown_text.ts";
 import { manifestItem, noPlans, type PlanItem, storedItem } from "../../why/plan_items.ts";
-import type { ActionRefusal } from "../acting/acting.ts";
+import { keptClient } from "../kept_client.ts";
+import { type Refusal, readJson, refusal } from "../refusals.ts";
 import { isPlanRequest, type PlanAnswer, type PlanRefusal, type PlanRequest } from "../shared/plans.ts";
 import { boundedManifest, refuseManyPods } from "./bounded_manifest.ts";
 import { planAnswerItem } from "./plan_answer.ts";
@@ -35,7 +36,7 @@ export class Planning {
   }
 
   /** `body`: JSON, of whatever form. */
-  async plan(body: string): Promise<PlanAnswer | PlanRefusal | ActionRefusal> {
+  async plan(body: string): Promise<PlanAnswer | PlanRefusal | Refusal> {
     const request = readJson(body);
     if (!isPlanRequest(request)) return refusal(400, "this is no request for a plan that the page makes");
     if (this.#running >= atATime) return refusal(503, "other plans are being made: ask again in a moment");
@@ -49,7 +50,7 @@ export class Planning {
     }
   }
 
-  async #answer({ workload, manifest }: PlanRequest): Promise<PlanAnswer | ActionRefusal> {
+  async #answer({ workload, manifest }: PlanRequest): Promise<PlanAnswer | Refusal> {
     const { access, host, targetOf } = this.#options;
     const target = await targetOf(workload);
     if (target === undefined) return refusal(404, "there is no such workload");
@@ -86,26 +87,12 @@ function readingClient(client: Client): Client {
     throw new CliError("a plan writes nothing");
   };
   return {
-    get: (resource, ref, options) => client.get(resource, ref, options),
-    list: (resource, options) => client.list(resource, options),
-    watch: (resource, options) => client.watch(resource, options),
+    ...keptClient(client),
     create: refuse,
     replace: refuse,
     patch: refuse,
     delete: refuse,
     request: (method, path, body, options) =>
       method === "GET" ? client.request(method, path, body, options) : refuse(),
-    stream: (path, signal) => client.stream(path, signal),
-    close: async () => undefined,
   };
-}
-
-const refusal = (status: number, message: string): ActionRefusal => ({ status, message });
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

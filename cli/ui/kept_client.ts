@@ -1,4 +1,4 @@
-import type { Client } from "../../../kube/index.ts";
+import type { Client } from "../../kube/index.ts";
 
 /** The same client for a command that closes its own when it ends: closing this one does nothing. */
 export function keptClient(client: Client): Client {
