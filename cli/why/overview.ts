@@ -210,7 +210,9 @@ function printTable(
   }
   if (held.length === 0) {
     const where = everywhere ? "" : ` in namespace ${access.namespace}`;
-    call.print(`Nothing is held up: ${counted(objects, "object")} looked at${where}.`);
+    const nothing = unread.length > 0 ? "Of what could be read nothing" : "Nothing";
+    if (unread.length === 0 || objects > 0)
+      call.print(`${nothing} is held up: ${counted(objects, "object")} looked at${where}.`);
     return;
   }
   const now = call.host.clock.now();

@@ -161,6 +161,9 @@ t.test("without a name it is a table of what does not get on", async (t) => {
     stdout: "Nothing is held up: 0 objects looked at in namespace default.\n",
     stderr: "",
   });
+  const unseen = await run("why clone", { client: limited(client, "clonesets") });
+  t.match(unseen, { code: 1, stdout: /^Cannot tell of all: you may not list clonesets/ });
+  t.notMatch(unseen.stdout, /held up/, "nothing is said of what was not seen");
   t.equal(fake.patches.length, 0);
   for (const flag of ["-A", "-l app=sample"])
     t.match(await run(`why clone/sample ${flag}`, { client }), {
