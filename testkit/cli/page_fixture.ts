@@ -55,7 +55,9 @@ export class TestBrowser {
   }
 
   async newPage(options: NonNullable<Parameters<Browser["newPage"]>[0]>): Promise<Page> {
-    this.#browser ??= chromium.launch({ executablePath: program ?? "", args: startFlags });
+    // A signal ends the test: left to the library it would end the browser, and the test would wait for that browser for ever.
+    const signals = { handleSIGTERM: false, handleSIGINT: false, handleSIGHUP: false };
+    this.#browser ??= chromium.launch({ executablePath: program ?? "", args: startFlags, ...signals });
     return (await this.#browser).newPage(options);
   }
 
