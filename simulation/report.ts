@@ -1,11 +1,11 @@
-/** What went wrong, as a story for people. */
+/** What happened and what went wrong, as a story for people. */
 import type { Run } from "./run.ts";
 import type { Act, Story } from "./story.ts";
 
 /** Lines of the trace before the violation. */
 const lastWrites = 25;
 
-export function report(story: Story, { violations, trace }: Run): string {
+export function report(story: Story, run: Run): string {
   const { seed, replicas, shards, nodes, steps } = story;
   const cast = `${replicas} replicas with ${shards} shards, ${nodes} nodes`;
   return [
@@ -15,7 +15,7 @@ export function report(story: Story, { violations, trace }: Run): string {
     ...steps.map(({ at, do: act }) => `  ${seconds(at)}  ${told(act)}`),
     "",
     "The last writes:",
-    ...trace
+    ...run.trace
       .filter((line) => !/ (events|leases\S*) /.test(line) && !line.includes(" story "))
       .slice(-lastWrites)
       .map((line) => {
@@ -23,9 +23,14 @@ export function report(story: Story, { violations, trace }: Run): string {
         return `  ${seconds(Number(at))}  ${words.join(" ")}`;
       }),
     "",
-    "What must not be:",
-    ...violations.map(({ at, text }) => `  ${seconds(at)}  ${text}`),
+    ...outcome(run),
   ].join("\n");
+}
+
+function outcome({ violations, simulatedMs }: Run): string[] {
+  if (violations.length === 0)
+    return [`Nothing went wrong: the cluster is at rest after ${seconds(simulatedMs).trim()}.`];
+  return ["What must not be:", ...violations.map(({ at, text }) => `  ${seconds(at)}  ${text}`)];
 }
 
 function seconds(ms: number): string {
