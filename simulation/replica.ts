@@ -5,6 +5,7 @@ import {
   controllerOptions,
   decodeReview,
   encodeReview,
+  parseFeatureGates,
   SharedWatches,
   startControllers,
 } from "../controller/index.ts";
@@ -26,6 +27,8 @@ import { ProcessClock, type VirtualClock } from "./virtual_clock.ts";
 import type { Reviewer } from "./webhooks.ts";
 
 export const systemNamespace = "kruise-system";
+/** Without it updates ask no budget. */
+const gates = "PodUnavailableBudgetUpdateGate=true";
 /** Of the account that a controller runs as. */
 const account = `system:serviceaccount:${systemNamespace}:kruise-manager`;
 
@@ -64,7 +67,7 @@ export class Replica implements Reviewer {
     const metrics = { ...nullMetrics, unexpectedError: (where: string) => unexpected(this.userAgent, where) };
     const watches = new SharedWatches(metrics);
     const client = this.#client();
-    const settings = controllerOptions({ nodeImageCreationDelayMs: 1_000 });
+    const settings = controllerOptions({ gates: parseFeatureGates(gates), nodeImageCreationDelayMs: 1_000 });
     this.#handlers = admissionHandlers({
       client: this.#client(),
       clock,

@@ -6,7 +6,7 @@
 import { ownerReference } from "../../controller/rollout/pods/pod_manifest.ts";
 import { isActive } from "../../controller/rollout/pods/pod_state.ts";
 import { byNumber } from "../../controller/rollout/revisions/revisions.ts";
-import type { Action, RolloutEffect } from "../../controller/rollout/writes/actions.ts";
+import type { Action, PodPatchAction, RolloutEffect } from "../../controller/rollout/writes/actions.ts";
 import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
 import { plainClaim } from "./projection_builder.ts";
@@ -15,6 +15,20 @@ interface Workload {
   metadata: ObjectMeta;
   spec: object;
   status?: object;
+}
+
+/** Of every kind: a pod's budget is asked before the first request that takes the pod out of service. */
+function asksBudget({ pod, effects }: PodPatchAction): void {
+  if (statusOf(pod, "Ready") !== "True") return;
+  const out = effects.findIndex((effect) => effect.type === "patch" && closesGate(effect));
+  const asked = effects.findIndex(({ type }) => type === "spend budget");
+  if (out >= 0 && (asked < 0 || asked > out))
+    throw new Error(`pod ${pod.name} is taken out of service, and its budget was not asked before`);
+}
+
+function closesGate({ patch }: Patch): boolean {
+  const { status } = patch.body as { status?: { conditions?: { type: string; status: string }[] } };
+  return status?.conditions?.some((each) => each.type === "Ready" && each.status === "False") === true;
 }
 
 /** Refused by a precondition, as a server answers 409. */
@@ -114,6 +128,7 @@ export abstract class ClusterModel<T extends Workload> {
     }
     if (action.type === "create pod" && this.pods.has(action.after.name))
       throw new Refused(`pod ${action.after.name} exists`);
+    if (action.type === "patch pod") asksBudget(action);
     let left = stopAfter;
     for (const effect of action.effects) {
       if (action.type === "patch pod" && effect.type === "patch" && left-- <= 0) return;

@@ -56,24 +56,28 @@ export function createPod(
 }
 
 interface PodWriteSettings extends Reports {
-  /** Makes an available pod unavailable: its budget, if it has one, is asked before. */
+  /** Its budget, if it has one, is asked before, also where the write itself leaves the pod in service. */
   readonly disrupts?: boolean;
   /** Makes the workload the pod's controller: only if the server says that it still exists. */
   readonly adopts?: boolean;
 }
 
-/** The requests of the write, one after another. */
+/**
+ * The requests of the write, one after another. What takes the pod out of service asks its budget first: a gate is a matter of the
+ * status, and of that no webhook hears.
+ */
 export function writePod(
   pod: Pod,
   { steps, after, begins }: PodWrite,
   concern: Concern,
   { disrupts = false, adopts = false, ...reports }: PodWriteSettings = {},
 ): PodPatchAction {
-  const takesOut = disrupts || begins === true;
+  const asksBudget = disrupts || (isReady(pod) && !isReady(after));
+  const takesOut = asksBudget || begins === true;
   const refusal = refusalOfWrite(pod, concern, reports);
   const effects: RolloutEffect[] = [];
   if (adopts) effects.push({ type: "confirm object", priority: "high", ...refusal });
-  if (disrupts) effects.push({ type: "spend budget", pod, ...refusal });
+  if (asksBudget) effects.push({ type: "spend budget", pod, ...refusal });
   for (const [index, { subresource, body }] of steps.entries()) {
     effects.push({
       ...targetOf("pods", pod),
@@ -95,7 +99,7 @@ export function writePod(
     pod,
     after,
     begins: begins === true,
-    leaves: takesOut && isReady(pod),
+    leaves: (disrupts || begins === true) && isReady(pod),
     effects,
   };
 }
