@@ -85,8 +85,8 @@ interface WriteSettings extends Refusable {
   readonly succeeded?: EventEffect | undefined;
   /**
    * Somebody else was faster: the object is another one, or has changed, exists already or is gone. `retry` ends the pass,
-   * and another one follows soon; `ignore` goes on with the next effect; `report` makes it a refusal. Default: `ignore` for
-   * deletions, else `retry`.
+   * and another one follows soon, unless what was to be deleted is gone; `ignore` goes on with the next effect; `report` makes
+   * it a refusal. Default: `retry`.
    */
   readonly whenRaced?: "retry" | "ignore" | "report";
   /** A failure is told to `executed` alone, and the pass goes on. Not of an aborted write. */

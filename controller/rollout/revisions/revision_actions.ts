@@ -31,7 +31,7 @@ export function patchRevision(revision: ControllerRevision, body: object): Other
 export function deleteRevision(revision: ControllerRevision): OtherAction {
   const { uid, resourceVersion } = revision;
   const target = targetOf("revisions", revision);
-  const deletion = { ...target, type: "delete", uid, resourceVersion, whenRaced: "retry" } as const;
+  const deletion = { ...target, type: "delete", uid, resourceVersion } as const;
   return otherAction("delete revision", deletion, { blocks: true });
 }
 

@@ -144,7 +144,7 @@ export function deletePod(
     ...targetOf("pods", pod),
     type: "delete",
     uid: pod.uid,
-    ...(isReady(pod) ? {} : { resourceVersion: pod.resourceVersion, whenRaced: "retry" as const }),
+    ...(isReady(pod) ? {} : { resourceVersion: pod.resourceVersion }),
     succeeded: successOf(reports),
     ...refusal,
   };

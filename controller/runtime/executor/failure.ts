@@ -9,7 +9,8 @@
  * | `refused`: everything else | the event that the effect has for it; of a rollout also the log, and the part of the status | is made again after the backoff of the queue | is held by its backoff |
  *
  * What came after the effect is dropped. An effect may say that it is as good as done after a race, or that a race is a refusal
- * (`whenRaced`, `existing`). A deletion that is to be retried is done when there is nothing to delete.
+ * (`whenRaced`, `existing`). A deletion is done when there is nothing to delete; after a Conflict the object may well be there, since
+ * not only another UID is answered with one, but also the refusal of a webhook.
  *
  * The writes of a rollout are in lanes (rollout/writes/actions.ts):
  *
@@ -45,7 +46,7 @@ interface RaceSettings extends Pick<WriteEffect, "whenRaced">, Pick<CreateEffect
 export function failureIn(effect: RaceSettings, error: unknown): Failure | "done" {
   const failure = failureOf(error);
   if (failure !== "race") return failure;
-  const { type, existing, whenRaced = type === "delete" ? "ignore" : "retry" } = effect;
+  const { type, existing, whenRaced = "retry" } = effect;
   if (existing === "unread" && isThere(error)) return "done";
   // Somebody else has deleted what was to be deleted.
   if (type === "delete" && whenRaced === "retry" && isKubeError(error, "NotFound")) return "done";

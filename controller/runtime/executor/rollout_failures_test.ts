@@ -308,9 +308,9 @@ delete persistentvolumeclaims data-1 high {"uid":"2"}
   1 Conflict, Aborted: again after 1 ms
   1 NotFound: > delete persistentvolumeclaims data-1 high; holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
   1 Forbidden, lost answer: Warning FailedDelete failed to delete pod app-1: no; again after 1 ms; scale: failed to delete pod app-1: no
-  2 Conflict, NotFound: holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
+  2 Conflict, Aborted: holds no pod while pending; again after 1 ms
+  2 NotFound: holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
   2 Forbidden, lost answer: holds no pod while pending; Warning FailedDelete failed to delete pod app-1: no; again after 1 ms; scale: failed to delete pod app-1: no
-  2 Aborted: holds no pod while pending; again after 1 ms
 
 the end of a pod with words
 delete pods app-1 high {"uid":"1","resourceVersion":"1"}
@@ -342,9 +342,9 @@ strategic patch persistentvolumeclaims data-1 high {}
 the end of a claim
 delete persistentvolumeclaims data-1 high {"uid":"2"}
   ok: holds no claim; again after 0 ms
-  1 Conflict, NotFound: holds no claim; again after 0 ms
+  1 Conflict, Aborted: again after 1 ms
+  1 NotFound: holds no claim; again after 0 ms
   1 Forbidden, lost answer: Warning FailedDelete failed to clean up PVC data-1: no; again after 1 ms; warn delete claim failed error,object
-  1 Aborted: again after 1 ms
 
 a revision
 create controllerrevisions high {"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"app-a","namespace":"d"},"revision":1,"data":{"a" : 1}}
@@ -398,9 +398,9 @@ create imagepulljobs high {"apiVersion":"apps.kruise.io/v1beta1","kind":"ImagePu
 the end of a pull job
 delete imagepulljobs pull high {"uid":"4"}
   ok: again after 0 ms
-  1 Conflict, NotFound: again after 0 ms
+  1 Conflict, Aborted: again after 1 ms
+  1 NotFound: again after 0 ms
   1 Forbidden, lost answer: again after 1 ms; warn delete object failed error,object
-  1 Aborted: again after 1 ms
 `;
 
 t.test("every sort of action comes to what the table says", async (t) => {

@@ -86,10 +86,7 @@ export function writable<T>(resource: Resource<T>, holder: ObjectHolder<NoInfer<
       if (left === undefined || holder.remains?.(left) === false) removed();
       else holder.writeBack?.(left, key);
     } catch (error) {
-      // It is gone, or, where any version would do, was replaced by another one of its name.
-      const isGone =
-        isKubeError(error, "NotFound") || (resourceVersion === undefined && isKubeError(error, "Conflict"));
-      if (isGone) removed();
+      if (isKubeError(error, "NotFound")) removed();
       throw error;
     }
   };
