@@ -7,6 +7,8 @@ import { type WorkloadKind, workloads } from "./workloads.ts";
 export interface SeenPod {
   readonly uid: string;
   readonly owner: string;
+  /** As it was created. */
+  readonly born: StoredObject;
   now: StoredObject;
   /** Before the newest change. */
   before: StoredObject | undefined;
@@ -130,6 +132,7 @@ export class Seen {
       pod = {
         uid,
         owner: controllerOf(object)?.uid ?? "",
+        born: object,
         now: object,
         before: undefined,
         isGone: false,

@@ -1,4 +1,7 @@
-/** WorkloadSpreads: no pod is put into a subset that is full. */
+/**
+ * WorkloadSpreads: no new pod is put into a subset that is full. Pods that were there before may be taken into it all the same (spec
+ * workloadspread, rule 18).
+ */
 import type { StoredObject } from "../../sandbox/index.ts";
 import { at, isActive, listAt, textAt } from "./fields.ts";
 import type { Rule } from "./rule.ts";
@@ -21,8 +24,9 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
   const most = Math.max(...limits);
   const going = namesGoing(object);
   const there = cluster.objects("pods", namespace).filter((each) => {
-    const place = placeOf(each);
-    const isCounted = isActive(each) && !going.has(each.metadata.name ?? "");
+    const { name = "" } = each.metadata;
+    const place = placeOf(seen.pod(namespace ?? "", name)?.born ?? each);
+    const isCounted = isActive(each) && !going.has(name);
     return isCounted && place.spread === spread && place.subset === subset;
   }).length;
   return there > most
