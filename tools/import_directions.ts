@@ -60,7 +60,7 @@ function floorOf(file: string): { height: number; name: string } {
 const doors: Readonly<Record<string, readonly string[]>> = {
   proto: ["proto/index.ts", "proto/core/index.ts", "proto/cri/index.ts"],
   "kube/core": ["kube/core/index.ts", "kube/core/label_selectors.ts"],
-  cli: ["cli/index.ts", "cli/install/index.ts", "cli/controller/metrics.ts"],
+  cli: ["cli/index.ts", "cli/install/index.ts", "cli/controller/metrics.ts", "cli/ui/plots/index.ts"],
 };
 
 /** Rooms of what ships. */

@@ -1,13 +1,14 @@
-/** Results as one HTML page that needs nothing else: figures as tables, plots by uPlot, light and dark. */
+/** Results as one HTML page that needs nothing else: figures as tables, with the grid and the plots of the live page. */
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { plotsDocument, escaped as text } from "../../cli/ui/plots/index.ts";
 import type { ComparedPhase } from "../compare.ts";
-import { podStates } from "../measure/pod_state.ts";
 import type { ResultFile, Run } from "../measure/result.ts";
 import { scenarios } from "../scenarios/all.ts";
 import { comparisonHead, comparisonRow, comparisonTitle } from "./comparison_table.ts";
 import { podsPerSecond } from "./figures.ts";
+import { phasePlace, plotGroups, runPlace, sizesPlace } from "./plots.ts";
 import { figureTable, HEAD, limitRows, notServedText, titleOf } from "./table.ts";
 import { amount, duration, megabytes, perSecond } from "./words.ts";
 
@@ -15,51 +16,39 @@ export async function resultPage(
   files: readonly ResultFile[],
   compared: readonly ComparedPhase[] = [],
 ): Promise<string> {
-  const here = (name: string): Promise<string> => readFile(join(import.meta.dirname, name), "utf8");
-  const plot = dirname(createRequire(import.meta.url).resolve("uplot/dist/uPlot.min.css"));
-  const [script, style, plotScript, plotStyle] = await Promise.all([
-    here("page_script.js"),
-    here("page_style.css"),
-    readFile(join(plot, "uPlot.iife.min.js"), "utf8"),
-    readFile(join(plot, "uPlot.min.css"), "utf8"),
-  ]);
   const runs = files.flatMap((file) => file.runs);
   const title = pageTitle(runs, compared.length > 0);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${text(`Bench: ${title}`)}</title>
-<style>
-${plotStyle}
-${style}
-</style>
-</head>
-<body>
-<header>
+  const groups = plotGroups(runs);
+  const places = new Set(groups.map(({ place }) => place));
+  return plotsDocument({
+    title: `Bench: ${title}`,
+    style: await readFile(join(import.meta.dirname, "page_style.css"), "utf8"),
+    groups,
+    nonce: randomBytes(18).toString("base64url"),
+    body: `<header class="results">
 <h1>${text(title)}</h1>
 ${summariesOf(runs)
   .map((line) => `<p>${text(line)}</p>`)
   .join("\n")}
 ${[...new Set(files.map(originOf))].map((line) => `<p class="origin">${text(line)}</p>`).join("\n")}
 </header>
-<main>
+<main class="results">
 ${comparisonSection(compared)}
-<section id="scaling" hidden><h2>Over sizes</h2><div class="plots"></div></section>
-${runs.map((run, index) => runSection(run, index, runs)).join("\n")}
-</main>
-<script type="application/json" id="data">${jsonInScript({ podStates, runs: runs.map(plotted) })}</script>
-<script>
-${inScript(plotScript)}
-</script>
-<script>
-${inScript(script)}
-</script>
-</body>
-</html>
-`;
+${sizesSection(runs, places)}
+${runs.map((run, index) => runSection(run, index, runs, places)).join("\n")}
+</main>`,
+  });
+}
+
+function sizesSection(runs: readonly Run[], places: ReadonlySet<string>): string {
+  const scenarios = new Set(runs.map(({ scenario }) => scenario));
+  const plots = [...scenarios].map((_, index) => plotsAt(sizesPlace(index), places)).join("");
+  return plots === "" ? "" : `<section><h2>Over sizes</h2>${plots}</section>`;
+}
+
+/** Where a group of plots is drawn; nothing where there are none. */
+function plotsAt(place: string, places: ReadonlySet<string>): string {
+  return places.has(place) ? `<div class="plots" id="${place}"></div>` : "";
 }
 
 /** `rollout of 300 and 1000 pods: refit, other`: what ran, how large, and who was measured. */
@@ -83,22 +72,27 @@ function originOf({ tool, machine }: ResultFile): string {
   return `refit ${tool.version} (${tool.commit}), ${cpus} cores, ${memoryGb} GiB, ${system}, Node ${node}`;
 }
 
-function runSection(run: Run, index: number, runs: readonly Run[]): string {
+function runSection(run: Run, index: number, runs: readonly Run[], places: ReadonlySet<string>): string {
+  const title = `${titleOf(run)}${roundOf(run, runs)}`;
   const figures = figureTable(run);
   const missing = notServedText(figures);
   const head = [HEAD, ...run.phases.map((phase) => phase.name)];
   const examples = run.phases.flatMap((phase) => phase.budget?.examples ?? []);
-  return `<section class="run" data-run="${index}">
-<h2>${text(`${titleOf(run)}${roundOf(run, runs)}`)}</h2>
+  return `<section>
+<h2>${text(title)}</h2>
 <p class="origin">${text([startOf(run), ...Object.entries(run.settings).map(settingText)].join(" · "))}</p>
 ${examples.length > 0 ? `<p class="alarm">Budget violated: ${text(examples.join("; "))}</p>` : ""}
 <div class="tiles">${run.phases.map(tile).join("")}</div>
-<div class="plots"></div>
-${run.phases.length > 0 ? table("figures", head, figures.rows) : ""}
+${plotsAt(runPlace(index), places)}
+${run.phases.map(({ name }, phase) => phasePlots(name, plotsAt(phasePlace(index, phase), places))).join("\n")}
+${run.phases.length > 0 ? table("figures", `Figures of ${title}`, head, figures.rows) : ""}
 ${missing === undefined ? "" : `<p class="origin">${text(missing)}</p>`}
-${run.limit === undefined ? "" : `<h3>Limit: a bare loop of pod patches</h3>${table("limit", limitRows(run.limit)[0] ?? [], limitRows(run.limit).slice(1))}`}
+${run.limit === undefined ? "" : `<h3>Limit: a bare loop of pod patches</h3>${table("limit", `Limit of ${title}`, limitRows(run.limit)[0] ?? [], limitRows(run.limit).slice(1))}`}
 </section>`;
 }
+
+const phasePlots = (name: string, plots: string): string =>
+  plots === "" ? "" : `<h3>${text(name)}</h3>${plots}`;
 
 /** Which of several equal runs it is. */
 function roundOf(run: Run, runs: readonly Run[]): string {
@@ -135,19 +129,24 @@ function tile(phase: Run["phases"][number]): string {
     ...(residentMb === undefined ? [] : [`${megabytes(residentMb.peak)} at the peak`]),
     ...(budget === undefined ? [] : [amount(violations, "budget violations")]),
   ];
-  return `<div class="tile${violations > 0 ? " alarm" : ""}"><h3>${text(name)}</h3><strong>${text(duration(tookMs))}</strong><ul>${facts.map((fact) => `<li>${text(fact)}</li>`).join("")}</ul></div>`;
+  return `<div class="measured${violations > 0 ? " violated" : ""}"><h3>${text(name)}</h3><strong>${text(duration(tookMs))}</strong><ul>${facts.map((fact) => `<li>${text(fact)}</li>`).join("")}</ul></div>`;
 }
 
 function comparisonSection(compared: readonly ComparedPhase[]): string {
   if (compared.length === 0) return "";
   const parts = compared.map(
     (each) =>
-      `<h3>${text(comparisonTitle(each))}</h3>${table("comparison", comparisonHead, each.figures.map(comparisonRow))}`,
+      `<h3>${text(comparisonTitle(each))}</h3>${table("comparison", comparisonTitle(each), comparisonHead, each.figures.map(comparisonRow))}`,
   );
   return `<section><h2>Comparison</h2>${parts.join("\n")}</section>`;
 }
 
-function table(kind: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(
+  kind: string,
+  label: string,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const cells = (row: readonly string[]): string =>
     row
       .map((cell, column) => (column === 0 ? `<th scope="row">${text(cell)}</th>` : `<td>${text(cell)}</td>`))
@@ -156,48 +155,7 @@ function table(kind: string, head: readonly string[], rows: readonly (readonly s
   const indented = (row: readonly string[]): string =>
     row[0]?.startsWith("  ") === true ? ' class="part"' : "";
   // Reached by the keyboard: on a narrow screen it is wider than its place.
-  return `<div class="scroll" tabindex="0"><table class="${kind}"><thead><tr>${first}</tr></thead><tbody>${rows
+  return `<div class="scroll" role="region" aria-label="${text(label)}" tabindex="0"><table class="${kind}"><thead><tr>${first}</tr></thead><tbody>${rows
     .map((row) => `<tr${indented(row)}>${cells(row)}</tr>`)
     .join("")}</tbody></table></div>`;
-}
-
-/** What the plots need of a run. */
-function plotted({ scenario, label, pods, phases }: Run): object {
-  return {
-    scenario,
-    label,
-    pods,
-    phases: phases.map(({ name, tookMs, readyMs, series, requests, cpuMsPerPod, residentMb, budget }) => ({
-      name,
-      tookMs,
-      readyMs,
-      series,
-      requestsPerPod: requests.source === "none" ? null : requests.perPod,
-      cpuMsPerPod: cpuMsPerPod ?? null,
-      peakMb: residentMb?.peak ?? null,
-      /** Of all workloads together. */
-      maxUnavailable: budget?.maxUnavailable === undefined ? null : budget.maxUnavailable * budget.workloads,
-    })),
-  };
-}
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function text(value: string): string {
-  return value.replace(/[&<>"']/g, (letter) => entities[letter] ?? letter);
-}
-
-function jsonInScript(value: object): string {
-  return JSON.stringify(value).replace(/</g, "\\u003c");
-}
-
-/** Nothing within a script element may end it. */
-function inScript(source: string): string {
-  return source.replace(/<\/(script)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
 }

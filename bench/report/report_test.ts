@@ -3,6 +3,8 @@ import { seededRandom } from "../../kube/index.ts";
 import { sampleFile, samplePhase, sampleRun } from "../../testkit/bench/result_builder.ts";
 import { compareRuns } from "../compare.ts";
 import { resultPage } from "./page.ts";
+import { plotGroups } from "./plots.ts";
+import { sizePlots } from "./size_plots.ts";
 import { alignTable, figureTable, tableOf } from "./table.ts";
 import { bytes, duration } from "./words.ts";
 
@@ -49,17 +51,84 @@ t.test("the page needs nothing else and lets no result break out of its place", 
   const run = sampleRun([samplePhase()], { label, limit });
   const compared = compareRuns([run, run], [run, run], seededRandom(1));
   const page = await resultPage([sampleFile([run])], compared);
-  t.notMatch(page, /<(?:link|img|iframe)\b/, "nothing is loaded, nothing is injected");
-  t.notMatch(page, /(?:src|href)="/);
-  t.match(page, /var uPlot=/, "uPlot is within");
+  t.notMatch(page, /<(?:img|iframe)\b/, "nothing is injected");
+  for (const [, address = ""] of page.matchAll(/(?:src|href)="([^"]*)"/g)) t.match(address, /^data:/);
+  for (const [tag] of page.matchAll(/<(?:script|link)(?! type="application\/json")[^>]*>/g))
+    t.match(tag, / nonce="/);
+  t.match(page, /content="default-src 'none'; script-src 'nonce-/);
   t.match(page, /95 % interval/);
-  t.match(page, /prefers-color-scheme: dark/);
-  const data = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? "";
-  const parsed: unknown = JSON.parse(data);
-  t.match(parsed, { runs: [{ label, phases: [{ name: "rollout in place", maxUnavailable: 10 }] }] });
-  const scripts = [...page.matchAll(/<script>\n([\s\S]*?)\n<\/script>/g)].map((match) => match[1] ?? "");
-  t.equal(scripts.length, 2);
-  for (const script of scripts) t.doesNotThrow(() => new Function(script), "inlining kept the script whole");
+  const data = /<script type="application\/json" id="plot-data">(.*?)<\/script>/s.exec(page)?.[1] ?? "";
+  t.match(JSON.parse(data), [
+    { place: "plots-run-0", plots: [{ series: [{ label: "rollout in place" }] }] },
+    { place: "plots-run-0-phase-0", hasGrid: true },
+  ]);
+});
+
+t.test("what is plotted of a phase", async (t) => {
+  const [, group] = plotGroups([sampleRun([samplePhase()])]);
+  const [states, out, memory] = group?.plots ?? [];
+  t.strictSame(
+    states?.series.map(({ label, points }) => [label, points]),
+    [
+      [
+        "ready",
+        [
+          [0, 100],
+          [1, 90],
+          [2, 100],
+        ],
+      ],
+      [
+        "updating",
+        [
+          [0, 0],
+          [1, 10],
+          [2, 0],
+        ],
+      ],
+    ],
+    "states that no pod had are left out",
+  );
+  t.match(out?.series, [{ label: "out of service" }, { label: "budget", form: "limit", points: [[0, 10]] }]);
+  t.strictSame(
+    memory?.series[1]?.points,
+    [
+      [0, 0],
+      [2, 1],
+    ],
+    "what was not measured is no point",
+  );
+});
+
+t.test("a new revision parts the pods that are ready", async (t) => {
+  const { series } = samplePhase();
+  const [, group] = plotGroups([
+    sampleRun([samplePhase({ series: { ...series, readyAtNew: [0, 30, 100] } })]),
+  ]);
+  const [states] = group?.plots ?? [];
+  t.strictSame(
+    states?.series.map(({ label, points }) => [label, points.map(([, value]) => value)]),
+    [
+      ["ready, new revision", [0, 30, 100]],
+      ["updating", [0, 10, 0]],
+      ["ready, old revision", [100, 60, 0]],
+    ],
+  );
+});
+
+t.test("curves over sizes, of runs at several of them", async (t) => {
+  const at = (pods: number, tookMs: number) => sampleRun([samplePhase({ tookMs })], { pods });
+  t.strictSame(sizePlots([at(100, 1_000), at(100, 3_000)], "rollout"), [], "one size is no curve");
+  const [took] = sizePlots([at(1_000, 8_000), at(100, 1_000), at(100, 3_000)], "rollout");
+  t.match(took, { x: { from: 100, to: 1_000, ticks: [100, 1_000] } });
+  t.strictSame(
+    took?.series[0]?.points,
+    [
+      [100, 2],
+      [1_000, 8],
+    ],
+    "runs of one size are averaged",
+  );
 });
 
 t.test("figures in words", async (t) => {

@@ -1,8 +1,6 @@
 /** What axe finds in the page: nothing, in each of its states, in the dark and on a phone. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
 import t from "tap";
+import { violations } from "../../testkit/cli/accessibility.ts";
 import {
   browserMissing,
   gridSays,
@@ -18,15 +16,7 @@ import { answerKey } from "./shared/items.ts";
 
 const browser = new TestBrowser();
 t.teardown(() => browser.close());
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const key = "clonesets.apps.kruise.io/default/web";
-
-/** `rule: where`, each with what is wrong. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  return page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ": " + target.join(" ") + ": " + failureSummary)))`);
-}
 
 async function openPlan({ fleet, one, page, go }: Served): Promise<void> {
   for (const feed of [fleet, one]) feed.put(key, workload({ desired: 8 }));

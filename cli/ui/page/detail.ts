@@ -9,11 +9,12 @@ import {
   type ReasonItem,
   type WorkloadItem,
 } from "../shared/items.ts";
+import { type BudgetPoint, budgetPlot } from "./budget.ts";
 import { coloursOfRevisions, type Grid } from "./grid.ts";
 import { kindName } from "./list.ts";
 import { moreCards, rulerOf } from "./more.ts";
 import { badge, bar, command } from "./parts.ts";
-import { type BudgetPoint, budgetPlot } from "./plot.ts";
+import type { PlotChoice } from "./plot.ts";
 import { type Grouping, groupingsOf, groupingWords } from "./pod_groups.ts";
 import { shapeSample } from "./samples.ts";
 import { foldedTable } from "./tables.ts";
@@ -42,6 +43,8 @@ export interface DetailChoices {
   /** Code of the reason whose pods are pointed out. */
   reason: string | undefined;
   isTableOpen: boolean;
+  /** What is pointed at in the plot of the budget. */
+  readonly budget: PlotChoice;
   /** Numbers of the revisions' colours, in the order in which they were seen. */
   readonly colours: Map<string, number>;
 }
@@ -89,7 +92,7 @@ export function detailView(view: DetailView): TemplateResult {
       </section>
         <section class="card padded" aria-labelledby="budget-title">
           <h2 id="budget-title">Budget</h2>
-          ${budgetPlot(view.points, view.until, view.at)}
+          ${budgetPlot({ ...view, choice: choices.budget })}
         </section>
       </div>
       <div class="side">${whyCard(view, said)}</div>

@@ -28,6 +28,7 @@ interface KeyPress extends Event {
 }
 
 interface HTMLElement extends PageElement {}
+declare const HTMLElement: { new (): HTMLElement };
 
 interface HTMLInputElement extends PageElement {
   value: string;

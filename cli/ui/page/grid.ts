@@ -1,11 +1,24 @@
 /** The grid of pods: a canvas, because thousands of elements cannot change ten times a second. */
-import type { PodState } from "../shared/items.ts";
-import { type Cell, cellAt, isSamePlaces, type Layout, layoutOf, neighbour } from "./layout.ts";
-import { type GroupedPod, PodOrder } from "./pod_groups.ts";
+import type { PodItem, PodState } from "../shared/items.ts";
+import {
+  type Cell,
+  cellAt,
+  isSamePlaces,
+  type Layout,
+  layoutOf,
+  neighbour,
+  type PlacedPod,
+} from "./layout.ts";
+import { PodOrder } from "./pod_groups.ts";
+
+/** What of a pod the grid draws. */
+export interface GridPod extends PlacedPod {
+  readonly pod: Pick<PodItem, "name" | "state" | "revision">;
+}
 
 export interface GridContent {
   /** In the order in which they are drawn. */
-  readonly pods: readonly GroupedPod[];
+  readonly pods: readonly GridPod[];
   /** Number of a revision's colour. */
   colourOf(revision: string): number;
   /** Pods to point out; all are alike when it is empty. */

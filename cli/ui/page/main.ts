@@ -7,6 +7,7 @@ import { isPlannedKind } from "../shared/plans.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
+import type { BudgetPoint } from "./budget.ts";
 import { type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView } from "./list.ts";
@@ -16,7 +17,7 @@ import { takeDrops } from "./plan_drop.ts";
 import { Planner } from "./planner.ts";
 import { Playback, timeBar } from "./playback.ts";
 import { nodesNotRecorded, notRecorded, type Played, playedNote, playedStatus } from "./played.ts";
-import type { BudgetPoint } from "./plot.ts";
+import { newPlotChoice } from "./plot.ts";
 import { rowsAtATime } from "./tables.ts";
 
 interface Followed {
@@ -77,6 +78,7 @@ function followedOf(key: string): Followed {
     order,
     reason: undefined,
     isTableOpen: false,
+    budget: newPlotChoice(),
     colours: new Map(),
   };
   const isBounded = blocks.length === 0;

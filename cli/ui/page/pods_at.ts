@@ -1,0 +1,42 @@
+/** Pods of which only their numbers are known, as cells of the grid. Pure. */
+import type { Plot, PlotHue } from "../shared/plots.ts";
+import type { GridPod } from "./grid.ts";
+import { valueAt } from "./plot.ts";
+
+/** One cell stands for more pods where there would be more cells than this. */
+const mostCells = 2_000;
+
+export interface PodCells {
+  readonly cells: readonly GridPod[];
+  readonly podsPerCell: number;
+}
+
+/** The areas of a plot at a place, in their order. What is there at all has a cell. */
+export function podsAt(plot: Plot, at: number): PodCells {
+  const podsPerCell = podsPerCellOf(plot);
+  const cells: GridPod[] = [];
+  for (const series of plot.series) {
+    const { label, state, hue } = series;
+    if (state === undefined) continue;
+    const pod = { name: label, state, revision: String(hue) };
+    const count = Math.ceil((valueAt(series, at) ?? 0) / podsPerCell);
+    for (let index = 0; index < count; index++) cells.push({ key: `${label}/${index}`, pod, group: "" });
+  }
+  return { cells, podsPerCell };
+}
+
+/** The same at all places, so that cells can be compared. */
+export function podsPerCellOf({ series }: Plot): number {
+  const areas = series.filter(({ state }) => state !== undefined);
+  const totals = areas[0]?.points.map((_, index) =>
+    areas.reduce((sum, { points }) => sum + (points[index]?.[1] ?? 0), 0),
+  );
+  const most = (totals ?? []).reduce((high, total) => Math.max(high, total), 0);
+  return [1, 2, 5, 10, 20, 50, 100, 200, 500].find((each) => most / each <= mostCells) ?? 1_000;
+}
+
+/** Number of a hue among the colours of the grid: the one behind those of revisions stands back. */
+export function hueNumber(revision: string): number {
+  const hue: PlotHue | number = Number(revision);
+  return Number.isInteger(hue) ? hue : 6;
+}
