@@ -13,6 +13,7 @@ interface PageElement {
   getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
   focus(): void;
+  scrollIntoView(): void;
   replaceChildren(): void;
 }
 
@@ -102,7 +103,7 @@ declare const document: {
   readonly body: { append(element: PageElement): void };
 };
 
-declare const location: { readonly hash: string };
+declare const location: { hash: string };
 declare const devicePixelRatio: number;
 
 declare class ResizeObserver {

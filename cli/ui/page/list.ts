@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { clusterKey, type Item, type Need, needs, type WorkloadItem } from "../shared/items.ts";
 import { type LabelFilter, labelFilter } from "../shared/label_filter.ts";
+import { manifestViewKey } from "../shared/plans.ts";
 import { badge, bar } from "./parts.ts";
 import { listTable, nothingMatches, rowsAtATime, stateTiles } from "./tables.ts";
 import { age, needWords } from "./words.ts";
@@ -21,6 +22,8 @@ export interface ListView {
   readonly items: ReadonlyMap<string, Item>;
   readonly filters: Filters;
   readonly now: number;
+  /** False for what was recorded, and for the past. */
+  readonly canPlan: boolean;
   changed(): void;
 }
 
@@ -55,7 +58,7 @@ export function kindName({ kind, group }: WorkloadItem): string {
   return isAdvanced ? `Advanced ${kind}` : kind;
 }
 
-export function listView({ items, filters, now, changed }: ListView): TemplateResult {
+export function listView({ items, filters, now, canPlan, changed }: ListView): TemplateResult {
   const all = sortedRows(items);
   const labels = labelFilter(filters.labels);
   const rows = all.filter(([, item]) => isShown(filters, item) && labels.matches(item.labels));
@@ -68,7 +71,7 @@ export function listView({ items, filters, now, changed }: ListView): TemplateRe
       needWords,
       filters.states,
       changed,
-    )} ${filterRow(all, filters, labels, changed)}
+    )} ${filterRow(all, filters, labels, changed, canPlan)}
     ${rows.length === 0 ? emptyState(all.length, isComplete, filters, changed) : table(rows, filters, now, changed)}
   `;
 }
@@ -78,6 +81,7 @@ function filterRow(
   filters: Filters,
   { problem }: LabelFilter,
   changed: () => void,
+  canPlan: boolean,
 ): TemplateResult {
   const sorted = (values: readonly string[]): string[] =>
     [...new Set(values)].filter((each) => each !== "").sort();
@@ -121,6 +125,7 @@ function filterRow(
     />
     ${choice("namespace", "All namespaces", sorted(all.map(([, item]) => item.namespace)))}
     ${choice("kind", "All kinds", sorted(all.map(([, item]) => kindName(item))))}
+    ${canPlan ? html`<a class="plain" href="#/${manifestViewKey}">Plan a manifest…</a>` : nothing}
     <p id="labels-problem" class="problem" role="status">${problem === undefined ? nothing : `The labels do not filter yet: ${problem}`}</p>
   </search>`;
 }

@@ -3,7 +3,7 @@ import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { Change } from "../shared/differences.ts";
 import { answerKey, clusterKey, type Item, type Need } from "../shared/items.ts";
 import { nodesKey } from "../shared/node_items.ts";
-import { isPlannedKind } from "../shared/plans.ts";
+import { isPlannedKind, manifestViewKey } from "../shared/plans.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
@@ -12,8 +12,8 @@ import { type DetailChoices, detailView } from "./detail.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView } from "./list.ts";
 import { type NodeFilters, nodesView } from "./nodes.ts";
-import { planCard } from "./plan_card.ts";
-import { takeDrops } from "./plan_drop.ts";
+import { manifestView, planCard } from "./plan_card.ts";
+import { dropHint, takeDrops } from "./plan_drop.ts";
 import { Planner } from "./planner.ts";
 import { Playback, timeBar } from "./playback.ts";
 import { nodesNotRecorded, notRecorded, type Played, playedNote, playedStatus } from "./played.ts";
@@ -43,7 +43,14 @@ const filters: Filters = {
 const nodeFilters: NodeFilters = { text: "", states: new Set<Need>(), most: rowsAtATime };
 const order: DetailChoices["order"] = { grouping: "node" };
 const grid = new Grid(() => changed());
-const planner = new Planner(() => changed());
+const planner = new Planner(() => changed(), {
+  shown: () => (hasPlan() ? shown : manifestViewKey),
+  go: (key) => {
+    location.hash = `#/${key}`;
+    // The event comes later, and a frame may come between.
+    route();
+  },
+});
 const playback = new Playback();
 const offered = offeredActions();
 const dialog = new ActionDialog();
@@ -90,10 +97,13 @@ function followedOf(key: string): Followed {
   return made;
 }
 
+/** Manifests are planned beside the list. */
+const feedOf = (key: string): string => (key === manifestViewKey ? "" : key);
+
 function follow(): void {
   source?.close();
   isConnected = false;
-  const key = shown;
+  const key = feedOf(shown);
   const followed = followedOf(key);
   const opened = new EventSource(key === "" ? "/events" : `/events?workload=${encodeURIComponent(key)}`);
   source = opened;
@@ -150,6 +160,7 @@ function route(): void {
   const key = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
   if (key === shown && source !== undefined) return;
   shown = key;
+  if (key !== planner.key) planner.isArriving = false;
   grid.chosen = undefined;
   scrollTo(0, 0);
   if (blocks.length === 0) {
@@ -165,7 +176,7 @@ function draw(): void {
   // What the document came with, so that there was something to see at once.
   if (!isDrawn) root.replaceChildren();
   isDrawn = true;
-  const followed = followedOf(shown);
+  const followed = followedOf(feedOf(shown));
   const { recording } = followed;
   const now = played?.until ?? Date.now() + clockAhead;
   const until = isConnected ? now : (played?.until ?? recording.span?.to ?? now);
@@ -175,12 +186,24 @@ function draw(): void {
   render(
     html`${top(recording.now)}
       <main class="page">${viewOf(followed, until, playback.at ?? now)}</main>
-      ${timeBar({ recording, playback, until, isRecorded: played !== undefined, changed })}`,
+      ${shown === manifestViewKey ? nothing : timeBar({ recording, playback, until, isRecorded: played !== undefined, changed })}
+      ${dropHint(planner)}`,
     root,
   );
+  if (planner.isArriving) arrive();
+}
+
+/** At the plan, once it is there. */
+function arrive(): void {
+  const title = document.getElementById("plan-title");
+  if (title === null || shown !== planner.key) return;
+  planner.isArriving = false;
+  title.scrollIntoView();
+  title.focus();
 }
 
 function titleOf(key: string): string {
+  if (key === manifestViewKey) return "Plan a manifest · Refit";
   const name = key === nodesKey ? "Nodes" : key.slice(key.lastIndexOf("/") + 1);
   return name === "" ? "Refit" : `${name} · Refit`;
 }
@@ -188,23 +211,30 @@ function titleOf(key: string): string {
 function viewOf({ recording, points, choices }: Followed, until: number, now: number): TemplateResult {
   const { at } = playback;
   const items = at === undefined ? recording.now : recording.stateAt(at);
-  if (shown === "") return listView({ items, filters, now, changed });
+  const isNow = at === undefined && blocks.length === 0;
+  if (shown === "") return listView({ items, filters, now, canPlan: isNow, changed });
   if (shown === nodesKey) return nodesPart(recording, items, now);
   const back = html`<a class="back" href="#/">All workloads</a>`;
+  if (shown === manifestViewKey) return html`${back}${manifestPlan()}`;
   if (played !== undefined && !isRecorded(items, recording.span?.from ?? 0))
     return html`${back}${notRecorded}`;
   if (played === undefined && recording.span === undefined)
     return html`${back}<p class="empty">Reading its pods…</p>`;
   // What is past cannot be changed or planned, nor what is only played.
-  const canAct = at === undefined && blocks.length === 0;
-  const actions = canAct ? actionButtons(offered, dialog, { key: shown, items, grid }) : nothing;
-  const plan = canAct ? planOf(items) : nothing;
+  const actions = isNow ? actionButtons(offered, dialog, { key: shown, items, grid }) : nothing;
+  const plan = isNow ? planOf(items) : nothing;
   return detailView({ key: shown, items, grid, points, until, at, choices, actions, plan, changed });
 }
 
-function canPlan(): boolean {
-  const workload = followedOf(shown).recording.now.get(shown);
-  return playback.at === undefined && workload?.is === "workload" && isPlannedKind(workload);
+function hasPlan(): boolean {
+  const workload = kept.get(shown)?.recording.now.get(shown);
+  return workload?.is === "workload" && isPlannedKind(workload);
+}
+
+function manifestPlan(): TemplateResult {
+  if (blocks.length > 0) return notRecorded;
+  planner.show(manifestViewKey);
+  return manifestView({ items: new Map(), planner, changed });
 }
 
 /** It is made again when the answer to why it waits is another one. */
@@ -265,7 +295,7 @@ function top(items: ReadonlyMap<string, Item>): TemplateResult {
 }
 
 addEventListener("hashchange", route);
-if (blocks.length === 0) takeDrops(planner, canPlan, changed);
+if (blocks.length === 0) takeDrops(planner, () => playback.at === undefined, changed);
 addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;

@@ -1,7 +1,13 @@
 /** What would happen to a workload: now, or if a manifest were applied. */
 import { html, nothing, type TemplateResult } from "lit-html";
-import type { Item, PodItem, ReasonItem, WorkloadItem } from "../shared/items.ts";
-import { isPlannedKind, type PlanAnswer, planCommand } from "../shared/plans.ts";
+import type { Item, PodItem, ReasonItem } from "../shared/items.ts";
+import {
+  isPlannedKind,
+  manifestViewKey,
+  type PlanAnswer,
+  type PlanChoices,
+  planCommand,
+} from "../shared/plans.ts";
 import { command } from "./parts.ts";
 import { fateWords, type PlanCell, type PodFate, planCells } from "./plan_cells.ts";
 import { takeFiles } from "./plan_drop.ts";
@@ -26,12 +32,27 @@ export function planCard(view: PlanView): TemplateResult | typeof nothing {
   const manifest = file === "" ? "the manifest" : file;
   return html`<section class="card padded plan" aria-labelledby="plan-title">
     <div class="card-head">
-      <h2 id="plan-title">${isLive ? "What would happen now" : `If ${manifest} were applied`}</h2>
+      <h2 id="plan-title" tabindex="-1">${isLive ? "What would happen now" : `If ${manifest} were applied`}</h2>
       ${modeChoice(planner)}
     </div>
     ${isLive ? nothing : manifestFields(planner)}
-    ${isLive || planner.given !== undefined ? answer(view, workload, planner.shown) : nothing}
-    ${planner.isDropping ? html`<div class="drop-here">Drop the manifest to see what would happen. Nothing is applied.</div>` : nothing}
+    ${isLive || planner.given !== undefined ? answer(view, planCommand(workload, isLive ? undefined : file)) : nothing}
+  </section>`;
+}
+
+/** For a manifest of whatever is not in the list, or not yet known. */
+export function manifestView(view: Omit<PlanView, "key">): TemplateResult {
+  const { given } = view.planner;
+  const file = given?.draft.file ?? "";
+  const planned = given?.planned;
+  const of = planned !== undefined && "of" in planned ? planned.of : undefined;
+  const typed = planCommand({ word: "", namespace: of?.namespace ?? "" }, file);
+  return html`<h1>Plan a manifest</h1>
+  <p class="quiet">What the controller would do with it. It may be of a workload that is there, or of a new one.</p>
+  <section class="card padded plan" aria-labelledby="plan-title">
+    <h2 id="plan-title" tabindex="-1">${given === undefined ? "The manifest" : `If ${file === "" ? "the manifest" : file} were applied`}</h2>
+    ${manifestFields(view.planner)}
+    ${given === undefined ? nothing : answer({ ...view, key: manifestViewKey }, typed)}
   </section>`;
 }
 
@@ -64,24 +85,42 @@ function manifestFields(planner: Planner): TemplateResult {
   </div>`;
 }
 
-function answer(view: PlanView, workload: WorkloadItem, planned: Planned | undefined): TemplateResult {
-  const { mode, given } = view.planner;
-  const typed = planCommand(workload, mode === "live" ? undefined : (given?.draft.file ?? ""));
-  const told =
-    planned === undefined
-      ? html`<p class="quiet">Asking…</p>`
-      : "refusal" in planned
-        ? html`<p class="refused">${planned.refusal}</p>`
-        : html`<p>${summaryOf(planned)} <span class="quiet">${planned.summary}</span></p>`;
-  return html`<div class="outcome" role="status">${told}</div>
+/** `typed`: the command that says the same. */
+function answer(view: PlanView, typed: string): TemplateResult {
+  const { mode, shown: planned } = view.planner;
+  return html`<div class="outcome" role="status">${outcome(view.planner, planned)}</div>
     ${
-      planned === undefined || "refusal" in planned
+      planned === undefined || "refusal" in planned || "choices" in planned
         ? html`<h3>In a terminal</h3>${command(typed)}`
         : html`<div class="plan-parts">
             <div>${picture(view, planned)}</div>
             <div>${words(planned, mode === "live")}<h3>In a terminal</h3>${command(typed)}</div>
           </div>`
     }`;
+}
+
+function outcome(planner: Planner, planned: Planned | undefined): TemplateResult {
+  if (planned === undefined) return html`<p class="quiet">Asking…</p>`;
+  if ("refusal" in planned) return html`<p class="refused">${planned.refusal}</p>`;
+  if ("choices" in planned) return choiceOf(planner, planned);
+  return html`${ofWhat(planned)}<p>${summaryOf(planned)} <span class="quiet">${planned.summary}</span></p>`;
+}
+
+function choiceOf(planner: Planner, { choices }: PlanChoices): TemplateResult {
+  return html`<p>The manifest holds ${choices.length} objects that can be planned. Choose one:</p>
+    <div class="choices">${choices.map(
+      ([at, words]) =>
+        html`<button type="button" class="plain" @click=${() => void planner.planDraft(at)}>${words}</button>`,
+    )}</div>`;
+}
+
+/** Where the page has no view of it. */
+function ofWhat({ of }: PlanAnswer): TemplateResult | typeof nothing {
+  if (of === undefined || of.isListed) return nothing;
+  const rest = of.isStored
+    ? "is there, but not in the list, so pods that stay as they are do not show."
+    : "is not there yet: it would be created, and then this would follow.";
+  return html`<p class="of-what"><b>${of.words}</b> ${rest}</p>`;
 }
 
 function summaryOf({ pods, steps, requests, reasons }: PlanAnswer): TemplateResult {

@@ -1,5 +1,5 @@
 /**
- * The object of a manifest that somebody gave the page. The server plans it in the process that answers all pages, so what would take
+ * The objects of a manifest that somebody gave the page. The server plans it in the process that answers all pages, so what would take
  * long to read or to plan is refused before that is begun.
  */
 import { Lexer } from "yaml";
@@ -13,20 +13,25 @@ const mostYaml = 128 * 1024;
 const mostTokens = 10_000;
 /** Kubernetes' own objects are nested some 20 deep. */
 const mostDeep = 64;
+const mostObjects = 50;
 const mostPods = 20_000;
 const mostNewPods = 2_000;
 /** Characters of the manifest times new pods, or times subsets: each is made from the template. */
 const mostMade = 20_000_000;
 
-/** Throws CliError, one line. */
-export function boundedManifest(text: string): AnyObject {
-  const [object, ...others] = objectsOf(text);
-  if (object === undefined) throw refused("there is no object in it");
-  if (others.length > 0)
-    throw refused(`it holds ${others.length + 1} objects: the page plans one, "refit plan -f" all of them`);
-  refuseOddMembers(object);
-  refuseOddNames(object);
-  return object;
+/** At least one. Throws CliError, one line. */
+export function boundedManifest(text: string): AnyObject[] {
+  const objects = objectsOf(text);
+  if (objects.length === 0) throw refused("there is no object in it");
+  if (objects.length > mostObjects)
+    throw refused(
+      `it holds ${objects.length} objects, and ${mostObjects} are the most here: use ${inTerminal}`,
+    );
+  for (const object of objects) {
+    refuseOddMembers(object);
+    refuseOddNames(object);
+  }
+  return objects;
 }
 
 function objectsOf(text: string): AnyObject[] {

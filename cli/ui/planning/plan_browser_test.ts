@@ -1,6 +1,7 @@
 /** The picture of a plan in a real browser, and manifests that are typed, chosen and dropped. */
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
+import { violations } from "../../../testkit/cli/accessibility.ts";
 import {
   browserMissing,
   isTooWide,
@@ -12,7 +13,16 @@ import {
 import { hostileTexts, pod, workload } from "../../../testkit/cli/page_items_builder.ts";
 import { planAnswer } from "../../../testkit/cli/plan_answers.ts";
 import { answerKey } from "../shared/items.ts";
-import { isPlanRequest, type PlanAnswer, type PlanRefusal, type PlanRequest } from "../shared/plans.ts";
+import {
+  isPlanRequest,
+  type PlanAnswer,
+  type PlanChoices,
+  type PlannedObject,
+  type PlanRefusal,
+  type PlanRequest,
+} from "../shared/plans.ts";
+
+type Answer = PlanAnswer | PlanChoices | PlanRefusal;
 
 const skip = browserMissing;
 const key = "clonesets.apps.kruise.io/default/web";
@@ -25,13 +35,9 @@ interface Planned extends Served {
 }
 
 /** `answer`: to each request. */
-async function open(
-  t: Test,
-  answer: (request: PlanRequest) => PlanAnswer | PlanRefusal,
-  width?: number,
-): Promise<Planned> {
+async function open(t: Test, answer: (request: PlanRequest) => Answer, width?: number): Promise<Planned> {
   const asked: PlanRequest[] = [];
-  const plan = async (body: string): Promise<PlanAnswer | PlanRefusal> => {
+  const plan = async (body: string): Promise<Answer> => {
     const request: unknown = JSON.parse(body);
     if (!isPlanRequest(request)) throw new Error(body);
     asked.push(request);
@@ -146,6 +152,15 @@ t.test("a file that is chosen", { skip }, async (t) => {
   t.equal(await page.locator("#manifest").inputValue(), "kind: X\n", "it can be changed");
 });
 
+/** Holds a file over the page. */
+function hover(page: Page): Promise<unknown> {
+  return page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["a"], "a.yaml"));
+    document.body.dispatchEvent(new DragEvent("dragover", { dataTransfer, bubbles: true, cancelable: true }));
+  }`);
+}
+
 /** Drops files of these names and texts onto the page, as a browser does. */
 function drop(page: Page, files: readonly (readonly [name: string, text: string])[]): Promise<unknown> {
   return page.evaluate(`{
@@ -165,25 +180,138 @@ t.test("a file that is dropped, and files that cannot be planned", { skip }, asy
   t.strictSame(asked.at(-1), { workload: key, manifest: "kind: Y\n" });
   t.equal(await page.locator(".drop-here").count(), 0);
   const before = asked.length;
-  for (const files of [
-    [
-      ["a.yaml", "a"],
-      ["b.yaml", "b"],
-    ],
-    [["large.yaml", "x".repeat(1_048_577)]],
-  ] as const) {
-    await drop(page, files);
-    await page.waitForSelector("text=This file cannot be planned");
-  }
+  const two = [
+    ["a.yaml", "a"],
+    ["b.yaml", "b"],
+  ] as const;
+  await drop(page, two);
+  await page.waitForSelector("text=These are 2 files: one is planned at a time.");
+  await drop(page, [["large.yaml", "x".repeat(1_048_577)]]);
+  await page.waitForSelector(
+    "text=This file cannot be planned: it must be a file, no folder, of at most 1 MB.",
+  );
   t.equal(asked.length, before, "none of them is sent");
 });
 
-t.test("what is dropped onto the list is not opened in place of the page", { skip }, async (t) => {
-  const { page } = await open(t, () => planAnswer());
+const named = (over: Partial<PlannedObject> = {}): PlannedObject => ({
+  key,
+  words: "CloneSet web in default",
+  namespace: "default",
+  isStored: true,
+  isListed: true,
+  ...over,
+});
+
+const fresh = named({
+  key: "clonesets.apps.kruise.io/shop/cart",
+  words: "CloneSet cart in shop",
+  namespace: "shop",
+  isStored: false,
+  isListed: false,
+});
+
+async function onList(page: Page): Promise<void> {
   await page.getByText("All workloads").click();
   await page.waitForSelector("#search");
-  await drop(page, [["web.yaml", "kind: Y\n"]]);
-  t.equal(await page.locator("#search").count(), 1);
+}
+
+t.test(
+  "a file that is dropped onto the list opens the plan in the view of its workload",
+  { skip },
+  async (t) => {
+    const { page, asked, complaints } = await open(t, ({ manifest }) =>
+      planAnswer(manifest === undefined ? {} : { of: named() }),
+    );
+    await onList(page);
+    await hover(page);
+    await page.waitForSelector(".drop-here");
+    await drop(page, [["web.yaml", "kind: Y\n"]]);
+    await page.waitForSelector("text=If web.yaml were applied");
+    t.strictSame(
+      asked.filter(({ manifest }) => manifest !== undefined),
+      [{ manifest: "kind: Y\n" }],
+    );
+    await untilShown("the view of the workload", async () => page.url().endsWith(`#/${key}`));
+    await page.waitForSelector(".plan .grid");
+    t.equal(await page.locator("#manifest").inputValue(), "kind: Y\n", "it can be changed");
+    await untilShown("the plan in sight", async () => isInSight(page));
+    t.equal(await page.evaluate("document.activeElement.id"), "plan-title");
+    t.equal(await page.locator(".drop-here").count(), 0);
+    t.strictSame(complaints, []);
+  },
+);
+
+const isInSight = async (page: Page): Promise<boolean> =>
+  (await page.evaluate(`{
+    const { top } = document.getElementById("plan-title").getBoundingClientRect();
+    top >= 0 && top < innerHeight;
+  }`)) === true;
+
+t.test("a manifest of a workload that is not there yet shows what would be created", { skip }, async (t) => {
+  const { page, complaints } = await open(
+    t,
+    ({ manifest }) => planAnswer(manifest === undefined ? {} : { of: fresh, about: [], reasons: [] }),
+    390,
+  );
+  await drop(page, [["cart.yaml", "kind: Y\n"]]);
+  await page.waitForSelector("text=CloneSet cart in shop is not there yet: it would be created");
+  t.ok(page.url().endsWith("#/plan"));
+  t.match(await page.locator("#plan-title").innerText(), "If cart.yaml were applied");
+  t.match(await page.locator(".plan .grid").getAttribute("aria-label"), /^5 pods in the plan: .*2 new/);
+  t.match(await page.locator(".plan .command code").last().innerText(), "refit plan -f cart.yaml -n shop");
+  t.notOk(await isTooWide(page));
+  t.strictSame(await violations(page), []);
+  await onList(page);
+  await page.getByText("Plan a manifest…").click();
+  await page.waitForSelector("text=If cart.yaml were applied");
+  t.strictSame(complaints, []);
+});
+
+t.test(
+  "from the list with the keyboard alone, and what is no manifest can be mended",
+  { skip },
+  async (t) => {
+    const refusal = "the manifest, document 1: not an object with apiVersion, kind and metadata.name";
+    const { page, asked } = await open(t, ({ manifest }) => {
+      if (manifest === undefined) return planAnswer();
+      return manifest === "words" ? { refusal } : planAnswer({ of: named() });
+    });
+    await onList(page);
+    await page.getByText("Plan a manifest…").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#manifest");
+    await page.locator("#manifest").focus();
+    await page.keyboard.insertText("words");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(`.refused:text("${refusal}")`);
+    t.strictSame(asked.at(-1), { manifest: "words" });
+    await page.locator("#manifest").fill("kind: Y\n");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await untilShown("the view of the workload", async () => page.url().endsWith(`#/${key}`));
+    await page.waitForSelector("text=If the manifest were applied");
+  },
+);
+
+t.test("of several objects one is chosen", { skip }, async (t) => {
+  const { page, asked } = await open(t, ({ manifest, at }) => {
+    if (manifest === undefined) return planAnswer();
+    if (at === undefined)
+      return {
+        choices: [
+          [0, "CloneSet web"],
+          [2, "CloneSet cart in shop"],
+        ],
+      };
+    return planAnswer({ of: at === 0 ? named() : fresh });
+  });
+  await drop(page, [["all.yaml", "kind: Y\n"]]);
+  await page.waitForSelector("text=The manifest holds 2 objects that can be planned. Choose one:");
+  await page.getByRole("button", { name: "CloneSet cart in shop" }).click();
+  await page.waitForSelector("text=is not there yet");
+  t.strictSame(asked.at(-1), { workload: key, manifest: "kind: Y\n", at: 2 });
+  t.equal(await page.locator("#manifest").inputValue(), "kind: Y\n");
 });
 
 t.test("hostile texts are shown and nothing else", { skip }, async (t) => {
@@ -216,11 +344,18 @@ t.test("kinds without a plan, the past and other workloads have none of it", { s
   t.equal(await page.locator(".plan").count(), 0, "the past is not planned");
   await page.getByText("Back to now").click();
   await page.waitForSelector(".plan");
-  one.put(key, workload({ kind: "Deployment", group: "apps" }));
-  await untilShown("no plan", async () => (await page.locator(".plan").count()) === 0);
-  t.ok(asked.length >= 1);
+  await page.locator("#time").focus();
+  await page.keyboard.press("Home");
+  await page.waitForSelector("text=Back to now");
   const before = asked.length;
   await drop(page, [["web.yaml", "kind: Y\n"]]);
   t.equal(await page.locator(".drop-here").count(), 0);
   t.equal(asked.length, before, "nor is a file that is dropped there");
+  await page.getByText("Back to now").click();
+  await page.waitForSelector(".plan");
+  one.put(key, workload({ kind: "Deployment", group: "apps" }));
+  await untilShown("no plan", async () => (await page.locator(".plan").count()) === 0);
+  await drop(page, [["web.yaml", "kind: Y\n"]]);
+  await page.waitForSelector("text=If web.yaml were applied");
+  t.strictSame(asked.at(-1), { manifest: "kind: Y\n" }, "it may be of another workload");
 });

@@ -6,13 +6,22 @@ import { parseFeatureGates } from "../../../controller/index.ts";
 import type { Client } from "../../../kube/index.ts";
 import type { ClusterAccess, Host } from "../../command.ts";
 import { CliError, describeError } from "../../errors.ts";
-import { isOfKind, objectName } from "../../resource_types.ts";
+import type { AnyObject } from "../../fields.ts";
 import type { Target } from "../../target.ts";
 import { shownText } from "../../why/causes/shown_text.ts";
 import { manifestItem, noPlans, type PlanItem, storedItem } from "../../why/plan_items.ts";
+import { plannerOf } from "../../why/planners.ts";
 import { keptClient } from "../kept_client.ts";
 import { type Refusal, readJson, refusal } from "../refusals.ts";
-import { isPlanRequest, type PlanAnswer, type PlanRefusal, type PlanRequest } from "../shared/plans.ts";
+import {
+  isPlanRequest,
+  type PlanAnswer,
+  type PlanChoices,
+  type PlannedObject,
+  type PlanRefusal,
+  type PlanRequest,
+} from "../shared/plans.ts";
+import { keyOfWorkload } from "../watching/fleet.ts";
 import { boundedManifest, refuseManyPods } from "./bounded_manifest.ts";
 import { planAnswerItem } from "./plan_answer.ts";
 
@@ -36,7 +45,7 @@ export class Planning {
   }
 
   /** `body`: JSON, of whatever form. */
-  async plan(body: string): Promise<PlanAnswer | PlanRefusal | Refusal> {
+  async plan(body: string): Promise<PlanAnswer | PlanChoices | PlanRefusal | Refusal> {
     const request = readJson(body);
     if (!isPlanRequest(request)) return refusal(400, "this is no request for a plan that the page makes");
     if (this.#running >= atATime) return refusal(503, "other plans are being made: ask again in a moment");
@@ -50,36 +59,66 @@ export class Planning {
     }
   }
 
-  async #answer({ workload, manifest }: PlanRequest): Promise<PlanAnswer | Refusal> {
-    const { access, host, targetOf } = this.#options;
-    const target = await targetOf(workload);
-    if (target === undefined) return refusal(404, "there is no such workload");
-    const item =
-      manifest === undefined ? await storedItem(access, target) : await itemOf(access, target, manifest);
-    const { planner, subject } = item;
+  async #answer({ workload, manifest, at }: PlanRequest): Promise<PlanAnswer | PlanChoices | Refusal> {
+    const { access, targetOf } = this.#options;
+    const target = workload === undefined ? undefined : await targetOf(workload);
+    if (workload !== undefined && target === undefined) return refusal(404, "there is no such workload");
+    if (manifest !== undefined)
+      return this.#ofManifest(manifest, at, target?.ref.namespace ?? access.namespace);
+    if (target === undefined) return refusal(400, "this names nothing that could be planned");
+    return this.#ofItem(await storedItem(access, target));
+  }
+
+  async #ofItem({ target, planner, subject }: PlanItem): Promise<PlanAnswer> {
+    const { access, host } = this.#options;
     const forecast = await planner.forecast({ access, subject, gates: parseFeatureGates(), host });
     return planAnswerItem(target, forecast, host.clock.now());
   }
+
+  /** `namespace`: of objects that name none. */
+  async #ofManifest(
+    text: string,
+    at: number | undefined,
+    namespace: string,
+  ): Promise<PlanAnswer | PlanChoices> {
+    const objects = boundedManifest(text);
+    const planned = objects.filter(hasPlan);
+    if (at === undefined && planned.length > 1)
+      return { choices: planned.map((object) => [objects.indexOf(object), wordsOf(object)]) };
+    const object = at === undefined ? planned[0] : objects[at];
+    const access = { ...this.#options.access, namespace };
+    const item = object && (await manifestItem(access, object, "the manifest"));
+    if (object === undefined || item === undefined) throw new CliError(`the manifest: ${noPlans}`);
+    refuseManyPods(object, item.subject.stored, text.length);
+    const [answer, of] = [await this.#ofItem(item), await this.#objectOf(item, object)];
+    const others = objects.length - 1;
+    if (others === 0) return { ...answer, of };
+    const more = `the manifest holds ${others} more ${others === 1 ? "object" : "objects"}, not planned here`;
+    return { ...answer, of, notices: [...answer.notices, more] };
+  }
+
+  async #objectOf({ target, subject }: PlanItem, object: AnyObject): Promise<PlannedObject> {
+    const { type, ref } = target;
+    const key = keyOfWorkload(type, ref);
+    return {
+      key,
+      words: wordsOf({ ...object, metadata: ref }),
+      namespace: ref.namespace ?? "",
+      isStored: subject.stored !== undefined,
+      isListed: (await this.#options.targetOf(key)) !== undefined,
+    };
+  }
 }
 
-/** A manifest without a namespace is one of the workload's. Throws CliError when it is of another object. */
-async function itemOf(access: ClusterAccess, target: Target, text: string): Promise<PlanItem> {
-  const { type, ref } = target;
-  const manifest = boundedManifest(text);
-  const placed = { ...access, namespace: ref.namespace ?? access.namespace };
-  const item = await manifestItem(placed, manifest, "the manifest");
-  if (item === undefined) throw new CliError(`the manifest: ${noPlans}`);
-  refuseManyPods(manifest, item.subject.stored, text.length);
-  const { type: given, ref: named } = item.target;
-  if (isOfKind(type)(given) && named.name === ref.name && named.namespace === ref.namespace) return item;
-  const [theirs, own] = [whole(item.target), whole(target)];
-  throw new CliError(
-    `the manifest is of ${theirs}, and this is the view of ${own}: open that workload to plan it`,
-  );
+function hasPlan({ apiVersion = "", kind = "" }: AnyObject): boolean {
+  const [group = ""] = apiVersion.split("/");
+  return plannerOf({ group, kind }) !== undefined;
 }
 
-const whole = ({ type, ref: { name, namespace } }: Target): string =>
-  `${objectName(type, name)}${namespace === undefined ? "" : ` in ${namespace}`}`;
+/** `CloneSet web in shop`. */
+function wordsOf({ kind = "", metadata: { name = "", namespace } }: AnyObject): string {
+  return shownText(`${kind} ${name}${namespace === undefined ? "" : ` in ${namespace}`}`);
+}
 
 /** What a plan asks of a server can change nothing. */
 function readingClient(client: Client): Client {

@@ -123,12 +123,7 @@ const hostile: Readonly<Record<string, readonly [manifest: string, message: RegE
     "apiVersion: v1\nkind: Secret\nmetadata: {name: sample}",
     /no object in it that is planned/,
   ],
-  "another object": [
-    yaml("{}").replace("sample", "other"),
-    /is of cloneset.apps.kruise.io\/other in default, and this is the view of/,
-  ],
-  "another namespace": [yaml("{}").replace("sample", "sample, namespace: shop"), /sample in shop/],
-  "many documents": [`${yaml("{}")}---\n${yaml("{}")}`, /holds 2 objects/],
+  "many documents": [`${yaml("{}")}---\n`.repeat(51), /holds 51 objects, and 50 are the most/],
   "a list": ["kind: List\nitems: []", /no object/],
   __proto__: [
     `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"sample"},"spec":{"template":{"__proto__":{"a":1}}}}`,
@@ -185,6 +180,60 @@ for (const [what, [manifest, message]] of Object.entries(hostile))
     t.equal(fake.patches.length, 0);
   });
 
+const ofAnything = (planning: Planning, manifest: string) => planning.plan(JSON.stringify({ manifest }));
+
+t.test("a manifest is planned for what it names, wherever it was given", async (t) => {
+  const planning = planningOf(clusterOfOldPods({}));
+  const manifest = yaml(`{replicas: 2, ${pods}}`);
+  const other = manifest.replace("sample}", "other}");
+  t.match(await answered(planning, { workload, manifest: other }), {
+    of: {
+      key: "clonesets.apps.kruise.io/default/other",
+      words: "CloneSet other in default",
+      namespace: "default",
+      isStored: false,
+      isListed: false,
+    },
+    pods: [{ way: "new" }, { way: "new" }],
+  });
+  t.match(await answered(planning, { workload, manifest }), {
+    of: { key: workload, isStored: true, isListed: true },
+  });
+  t.match(
+    await answered(planning, { manifest }),
+    { of: { words: "CloneSet sample in elsewhere", isStored: false } },
+    "without a workload, the namespace is that of the command line",
+  );
+  const placed = manifest.replace("sample}", "sample, namespace: default}");
+  t.match(await answered(planning, { manifest: placed }), {
+    of: { key: workload, isStored: true, isListed: true },
+  });
+  t.match(await ofAnything(planning, "kind: [a"), { refusal: /^the manifest, document 1: / });
+  t.match(await ofAnything(planning, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}"), {
+    refusal: /plan -f knows CloneSet.*apply others and name them/,
+  });
+});
+
+t.test("of several objects, the one with a plan is planned, or one is chosen", async (t) => {
+  const planning = planningOf(clusterOfOldPods({}));
+  const one = yaml(`{replicas: 2, ${pods}}`);
+  const service = "apiVersion: v1\nkind: Service\nmetadata: {name: sample}\n";
+  const plan = await answered(planning, { workload, manifest: `${service}---\n${one}` });
+  t.match(plan, { of: { key: workload }, notices: [/^the manifest holds 1 more object, not planned here$/] });
+  const manifest = [service, one, one.replace("sample}", "other, namespace: shop}")].join("---\n");
+  t.strictSame(await planning.plan(JSON.stringify({ workload, manifest })), {
+    choices: [
+      [1, "CloneSet sample"],
+      [2, "CloneSet other in shop"],
+    ],
+  });
+  t.match(await answered(planning, { workload, manifest, at: 2 }), {
+    of: { words: "CloneSet other in shop" },
+  });
+  for (const at of [0, 3])
+    t.match(await planning.plan(JSON.stringify({ workload, manifest, at })), { refusal: /no object in it/ });
+});
+
 t.test("requests of another form are turned away", async (t) => {
   const planning = planningOf(clusterOfOldPods({}));
   const bodies = [
@@ -195,6 +244,10 @@ t.test("requests of another form are turned away", async (t) => {
     `{"workload":1}`,
     `{"workload":"a","manifest":{}}`,
     `{"workload":"a","more":1}`,
+    "{}",
+    `{"workload":"a","at":0}`,
+    `{"manifest":"a","at":-1}`,
+    `{"manifest":"a","at":"0"}`,
   ];
   for (const body of bodies) t.match(await planning.plan(body), { status: 400 }, body);
   t.notOk(isPlanRequest(JSON.parse(`{"workload":"a","__proto__":{}}`)));

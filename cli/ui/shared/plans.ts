@@ -7,11 +7,33 @@ export const planPath = "/plans";
 /** Of a request, in characters: a manifest as text within JSON. */
 export const longestPlanRequest = 1024 * 1024;
 
+/** It has a workload, a manifest, or both. */
 export interface PlanRequest {
-  /** Key of the workload in the list: `clonesets.apps.kruise.io/default/web`. */
-  readonly workload: string;
-  /** YAML or JSON of the workload as it is to become. Absent: it is planned as it is. */
+  /**
+   * Key of a workload in the list: `clonesets.apps.kruise.io/default/web`. With a manifest, objects that name no namespace are in
+   * that of this workload.
+   */
+  readonly workload?: string;
+  /** YAML or JSON of a workload as it is to become. Absent: it is planned as it is. */
   readonly manifest?: string;
+  /** Which object of a manifest that holds several, from 0 on. */
+  readonly at?: number;
+}
+
+/** In place of the key of a workload: where manifests are planned whose workloads are not in the list. */
+export const manifestViewKey = "plan";
+
+/** What a manifest names. */
+export interface PlannedObject {
+  /** As that of a workload in the list. */
+  readonly key: string;
+  /** `CloneSet web in shop`. */
+  readonly words: string;
+  /** Empty for objects of the whole cluster. */
+  readonly namespace: string;
+  readonly isStored: boolean;
+  /** The page has a view of it. */
+  readonly isListed: boolean;
 }
 
 /**
@@ -49,6 +71,14 @@ export interface PlanAnswer {
   readonly notices: readonly string[];
   /** When time alone changes the plan. */
   readonly againSeconds?: number;
+  /** Of a manifest. */
+  readonly of?: PlannedObject;
+}
+
+/** A manifest holds several objects that have plans. */
+export interface PlanChoices {
+  /** Place in the manifest, and words: `CloneSet web in shop`. */
+  readonly choices: readonly (readonly [at: number, words: string])[];
 }
 
 /** Why no plan could be made, in the words of the server or of what checks manifests. */
@@ -64,9 +94,11 @@ export function isPlannedKind({ group }: Pick<WorkloadItem, "group">): boolean {
 /** Whether it has no other members than those of a request. */
 export function isPlanRequest(value: unknown): value is PlanRequest {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const { workload, manifest, ...others }: Record<string, unknown> = { ...value };
-  if (typeof workload !== "string" || Object.keys(others).length > 0) return false;
-  return manifest === undefined ? !("manifest" in value) : typeof manifest === "string";
+  const { workload, manifest, at, ...others }: Record<string, unknown> = { ...value };
+  if (Object.keys(others).length > 0 || (workload === undefined && manifest === undefined)) return false;
+  const isText = (each: unknown): boolean => each === undefined || typeof each === "string";
+  const isPlace = at === undefined || (Number.isInteger(at) && Number(at) >= 0 && manifest !== undefined);
+  return isText(workload) && isText(manifest) && isPlace;
 }
 
 /** The command line that says the same. `file`: empty where the manifest was pasted; names that need quotes are left out. */

@@ -193,6 +193,6 @@ function refusedExplanation(error: unknown, { message }: WorkloadItem): Explanat
 }
 
 /** Part of the page's address, so it has only what names of objects have. */
-function keyOfWorkload(type: ResourceType, { namespace, name }: WorkloadItem): string {
+export function keyOfWorkload(type: ResourceType, { namespace = "", name }: Target["ref"]): string {
   return [pluralName(type), ...(namespace === "" ? [] : [namespace]), name].join("/");
 }
