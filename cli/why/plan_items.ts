@@ -31,7 +31,7 @@ function needPlanner(type: ResourceType): Planner {
 }
 
 /** The dry run of all other kinds reads the object from the server. */
-const knownPlans = planners.map(({ kind }) => kind).join(", ");
+export const knownPlans = planners.map(({ kind }) => kind).join(", ");
 export const noPlans = `no object in it that is planned before it is stored: plan -f knows ${knownPlans}; apply others and name them`;
 
 /**

@@ -9,7 +9,7 @@ import { CliError, describeError } from "../../errors.ts";
 import type { AnyObject } from "../../fields.ts";
 import type { Target } from "../../target.ts";
 import { shownText } from "../../why/causes/shown_text.ts";
-import { manifestItem, noPlans, type PlanItem, storedItem } from "../../why/plan_items.ts";
+import { knownPlans, manifestItem, type PlanItem, storedItem } from "../../why/plan_items.ts";
 import { plannerOf } from "../../why/planners.ts";
 import { keptClient } from "../kept_client.ts";
 import { type Refusal, readJson, refusal } from "../refusals.ts";
@@ -85,10 +85,11 @@ export class Planning {
     const planned = objects.filter(hasPlan);
     if (at === undefined && planned.length > 1)
       return { choices: planned.map((object) => [objects.indexOf(object), wordsOf(object)]) };
-    const object = at === undefined ? planned[0] : objects[at];
+    const [object] = at === undefined ? planned : objects.slice(at, at + 1);
     const access = { ...this.#options.access, namespace };
     const item = object && (await manifestItem(access, object, "the manifest"));
-    if (object === undefined || item === undefined) throw new CliError(`the manifest: ${noPlans}`);
+    if (object === undefined || item === undefined)
+      throw noPlan(at === undefined ? objects : objects.slice(at, at + 1));
     refuseManyPods(object, item.subject.stored, text.length);
     const [answer, of] = [await this.#ofItem(item), await this.#objectOf(item, object)];
     const others = objects.length - 1;
@@ -113,6 +114,14 @@ export class Planning {
 function hasPlan({ apiVersion = "", kind = "" }: AnyObject): boolean {
   const [group = ""] = apiVersion.split("/");
   return plannerOf({ group, kind }) !== undefined;
+}
+
+/** `objects`: those that were asked about. */
+function noPlan(objects: readonly AnyObject[]): CliError {
+  const [first, ...others] = objects;
+  if (first === undefined) return new CliError("the manifest: there is no such object in it");
+  const what = others.length === 0 ? `${wordsOf(first)} cannot` : `none of its ${objects.length} objects can`;
+  return new CliError(`the manifest: ${what} be planned before it is applied; what can: ${knownPlans}`);
 }
 
 /** `CloneSet web in shop`. */

@@ -121,7 +121,7 @@ const hostile: Readonly<Record<string, readonly [manifest: string, message: RegE
   "no spec": [yaml("3"), /needs a spec|spec/],
   "another kind": [
     "apiVersion: v1\nkind: Secret\nmetadata: {name: sample}",
-    /no object in it that is planned/,
+    /: Secret sample cannot be planned before it is applied; what can: CloneSet/,
   ],
   "many documents": [`${yaml("{}")}---\n`.repeat(51), /holds 51 objects, and 50 are the most/],
   "a list": ["kind: List\nitems: []", /no object/],
@@ -210,7 +210,7 @@ t.test("a manifest is planned for what it names, wherever it was given", async (
   });
   t.match(await ofAnything(planning, "kind: [a"), { refusal: /^the manifest, document 1: / });
   t.match(await ofAnything(planning, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}"), {
-    refusal: /plan -f knows CloneSet.*apply others and name them/,
+    refusal: /^the manifest: Deployment a cannot be planned before it is applied; what can: CloneSet/,
   });
 });
 
@@ -220,6 +220,8 @@ t.test("of several objects, the one with a plan is planned, or one is chosen", a
   const service = "apiVersion: v1\nkind: Service\nmetadata: {name: sample}\n";
   const plan = await answered(planning, { workload, manifest: `${service}---\n${one}` });
   t.match(plan, { of: { key: workload }, notices: [/^the manifest holds 1 more object, not planned here$/] });
+  const services = await planning.plan(JSON.stringify({ workload, manifest: `${service}---\n${service}` }));
+  t.match(services, { refusal: /^the manifest: none of its 2 objects can be planned/ });
   const manifest = [service, one, one.replace("sample}", "other, namespace: shop}")].join("---\n");
   t.strictSame(await planning.plan(JSON.stringify({ workload, manifest })), {
     choices: [
@@ -230,8 +232,11 @@ t.test("of several objects, the one with a plan is planned, or one is chosen", a
   t.match(await answered(planning, { workload, manifest, at: 2 }), {
     of: { words: "CloneSet other in shop" },
   });
-  for (const at of [0, 3])
-    t.match(await planning.plan(JSON.stringify({ workload, manifest, at })), { refusal: /no object in it/ });
+  for (const [at, refusal] of [
+    [0, /Service sample cannot be planned before/],
+    [3, /there is no such object in it/],
+  ] as const)
+    t.match(await planning.plan(JSON.stringify({ workload, manifest, at })), { refusal });
 });
 
 t.test("requests of another form are turned away", async (t) => {
