@@ -87,6 +87,7 @@ const figures: readonly FigureOf[] = [
   { figure: "bytes a pod", unit: "bytes", of: (phase) => phase.wire?.perPod, gates: true },
   { figure: "watch events a pod", unit: "events", of: (phase) => phase.podEventsPerPod, gates: true },
   { figure: "manager CPU a pod", unit: "ms", of: (phase) => phase.cpuMsPerPod, gates: true },
+  { figure: "API server CPU a pod", unit: "ms", of: (phase) => phase.serverCpuMsPerPod, gates: false },
   {
     figure: "manager memory, at the beginning",
     unit: "MB",

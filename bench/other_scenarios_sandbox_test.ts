@@ -8,6 +8,11 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
     ["without webhook", 10],
     ["through webhook", 10],
   ],
+  newpods: [
+    ["warm-up", 10],
+    ["without webhook", 10],
+    ["through webhook", 10],
+  ],
   hold: [
     ["create", 5],
     ["restart", 10],

@@ -15,7 +15,7 @@ export interface ScenarioSettings {
   readonly size: number;
   /** Partitions of `partition`, in order: numbers or percentages. */
   readonly steps: readonly string[];
-  /** Requests at once of `admission`, `webhook` and `sidecarset`. */
+  /** Requests at once of `admission`, `newpods`, `webhook` and `sidecarset`. */
   readonly inFlight: number;
   /** SidecarSets of `webhook`. */
   readonly sidecarSets: number;

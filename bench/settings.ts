@@ -65,7 +65,7 @@ export const scenarioOptions = {
     type: "string",
     default: "16",
     value: "N",
-    help: "Requests at once of `admission` and `webhook`, 1 to 64.",
+    help: "Requests at once of `admission`, `newpods` and `webhook`, 1 to 64.",
   },
   "sidecar-sets": { type: "string", default: "0", value: "N", help: "SidecarSets of `webhook`, 0 to 100." },
   namespaces: {

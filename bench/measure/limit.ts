@@ -68,7 +68,7 @@ async function makePods(client: Client, { namespace, run, patches }: LimitOption
 }
 
 /** A pod that no scheduler takes up. */
-export function barePod(name: string, run: string, labels: Readonly<Record<string, string>>): object {
+export function barePod(name: string, run: string, labels: Readonly<Record<string, string>>) {
   return {
     apiVersion: "v1",
     kind: "Pod",

@@ -18,7 +18,7 @@ import { busyShare, type ProcessSample, processorTimes, sampleProcess } from "./
 import { grown } from "./prometheus_text.ts";
 import type { Clocks, Phase } from "./result.ts";
 import { Sampler } from "./sampler.ts";
-import { serverRequests } from "./server_requests.ts";
+import { readServerMetrics, type ServerMetrics, serverCpuBetween } from "./server_metrics.ts";
 import { ServiceTimes } from "./service_times.ts";
 import { ascending, distributionOf, thinned } from "./statistics.ts";
 
@@ -284,7 +284,7 @@ interface Spent {
   pid: number;
   process: ProcessSample;
   manager: ManagerMetrics | undefined;
-  server: Record<string, number> | undefined;
+  server: ServerMetrics | undefined;
   bench: Record<string, number>;
 }
 
@@ -292,7 +292,7 @@ async function spent({ manager, client, own, kinds }: Bench): Promise<Spent> {
   const { pid, metricsUrl } = manager;
   const [metrics, server] = await Promise.all([
     metricsUrl === undefined ? undefined : readManagerMetrics(metricsUrl, kinds),
-    serverRequests(client),
+    readServerMetrics(client),
   ]);
   const process = sampleProcess(pid);
   if (process === undefined) throw gone(pid);
@@ -317,7 +317,10 @@ function queueDepthOf({ manager, kinds }: Bench): (() => Promise<number | undefi
   };
 }
 
-type Costs = Pick<Phase, "requests" | "wire" | "cpuSeconds" | "cpuMsPerPod" | "residentMb">;
+type Costs = Pick<
+  Phase,
+  "requests" | "wire" | "cpuSeconds" | "cpuMsPerPod" | "serverCpuMsPerPod" | "residentMb"
+>;
 
 function costs(pods: number, before: Spent, after: Spent, peakMb: number): Costs {
   const was = before.process;
@@ -329,6 +332,7 @@ function costs(pods: number, before: Spent, after: Spent, peakMb: number): Costs
     requests: requestsOf(pods, before, after),
     cpuSeconds,
     cpuMsPerPod: (cpuSeconds * 1000) / pods,
+    ...serverCost(pods, before.server, after.server),
     residentMb: {
       before: before.process.residentMb,
       after: after.process.residentMb,
@@ -340,12 +344,21 @@ function costs(pods: number, before: Spent, after: Spent, peakMb: number): Costs
   };
 }
 
+function serverCost(
+  pods: number,
+  before: ServerMetrics | undefined,
+  after: ServerMetrics | undefined,
+): Pick<Phase, "serverCpuMsPerPod"> {
+  const seconds = serverCpuBetween(before, after);
+  return seconds === undefined ? {} : { serverCpuMsPerPod: (seconds * 1000) / pods };
+}
+
 function requestsOf(pods: number, before: Spent, after: Spent): Phase["requests"] {
   const bench = grown(after.bench, before.bench);
   const server =
     after.server === undefined || before.server === undefined
       ? undefined
-      : grown(after.server, before.server);
+      : grown(after.server.requests, before.server.requests);
   const own =
     after.manager === undefined || before.manager === undefined
       ? undefined

@@ -1,7 +1,7 @@
 import t from "tap";
 import { clockBetween, managerMetrics, requestsBetween } from "./manager_metrics.ts";
 import { grown, histogramGrowth, histogramOf, histogramQuantile, parseMetrics } from "./prometheus_text.ts";
-import { countServerRequests } from "./server_requests.ts";
+import { serverCpuBetween, serverMetrics } from "./server_metrics.ts";
 
 t.test("requests of this project, of client-go and of an API server", async (t) => {
   const ours = `rest_client_requests_total{code="200",method="PATCH",host="h"} 7
@@ -13,12 +13,25 @@ refit_client_requests_total{verb="POST",resource="pods",code="201"} 2`;
   t.same(managerMetrics(go).requests, { PUT: 7 });
   const server = `apiserver_request_total{code="200",component="apiserver",resource="pods",subresource="status",verb="PATCH"} 1.5e+03
 apiserver_request_total{code="409",component="apiserver",resource="pods",subresource="status",verb="PATCH"} 2
-apiserver_request_total{code="200",resource="nodes",subresource="",verb="LIST"} 3`;
-  t.same(countServerRequests(server), { "PATCH pods/status": 1502, "LIST nodes": 3 });
+apiserver_request_total{code="200",resource="nodes",subresource="",verb="LIST"} 3
+process_cpu_seconds_total 12.5`;
+  t.same(serverMetrics(server), {
+    requests: { "PATCH pods/status": 1502, "LIST nodes": 3 },
+    cpuSeconds: 12.5,
+  });
+  t.same(serverMetrics(""), { requests: {}, cpuSeconds: undefined }, "a server that does not tell");
   t.same(requestsBetween(managerMetrics(ours), managerMetrics("")), {
     "PATCH pods/status": 5,
     "POST pods": 2,
   });
+});
+
+t.test("processor time of an API server", async (t) => {
+  const at = (cpuSeconds: number | undefined) => ({ requests: {}, cpuSeconds });
+  t.equal(serverCpuBetween(at(12.5), at(14)), 1.5);
+  t.equal(serverCpuBetween(at(12.5), at(3)), undefined, "another server answered");
+  t.equal(serverCpuBetween(at(undefined), at(14)), undefined);
+  t.equal(serverCpuBetween(undefined, undefined), undefined);
 });
 
 t.test("growth, also over a restart of the counter", async (t) => {

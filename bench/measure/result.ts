@@ -102,6 +102,8 @@ const phase = ObjectType({
   wire: Optional(ObjectType({ readBytes: NumberType(), writtenBytes: NumberType(), perPod: NumberType() })),
   cpuSeconds: Optional(NumberType()),
   cpuMsPerPod: Optional(NumberType()),
+  /** Of the API server, whatever it did meanwhile; absent where it does not tell. */
+  serverCpuMsPerPod: Optional(NumberType()),
   residentMb: Optional(ObjectType({ before: NumberType(), after: NumberType(), peak: NumberType() })),
   podEventsPerPod: NumberType(),
   series,

@@ -121,11 +121,14 @@ function requestFigures({ requests, wire, podEventsPerPod, pods }: Phase): Figur
   ];
 }
 
-function processFigures({ cpuSeconds, cpuMsPerPod, residentMb }: Phase): Figure[] {
+function processFigures({ cpuSeconds, cpuMsPerPod, serverCpuMsPerPod, residentMb }: Phase): Figure[] {
   return [
     ...(cpuSeconds === undefined || cpuMsPerPod === undefined
       ? []
       : [figure("manager CPU (a pod)", `${cpuSeconds.toFixed(2)} s (${cpuMsPerPod.toFixed(2)} ms)`)]),
+    ...(serverCpuMsPerPod === undefined
+      ? []
+      : [figure("API server CPU a pod", `${serverCpuMsPerPod.toFixed(2)} ms`)]),
     ...(residentMb === undefined
       ? []
       : [

@@ -14,13 +14,7 @@ export const admission: Scenario = {
     "creations of pods through the manager's webhook, --in-flight at once, beside a namespace without it",
   kinds: [],
   async run(stage) {
-    // Namespaces with this label are left out by the manager's webhooks.
-    const bare = `${stage.namespace}-bare`;
-    await stage.client.create(namespaces, undefined, {
-      apiVersion: "v1",
-      kind: "Namespace",
-      metadata: { name: bare, labels: { [BENCH_LABEL]: stage.run, "control-plane": "openkruise" } },
-    });
+    const bare = await unaskedNamespace(stage);
     return {
       phases: [
         await creationPhase(stage, { name: "without webhook", namespace: bare }),
@@ -29,6 +23,17 @@ export const admission: Scenario = {
     };
   },
 };
+
+/** Makes a namespace with the label of a control plane, of whose pods the manager's webhooks are not asked. Returns its name. */
+export async function unaskedNamespace({ client, namespace, run }: Stage): Promise<string> {
+  const name = `${namespace}-bare`;
+  await client.create(namespaces, undefined, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name, labels: { [BENCH_LABEL]: run, "control-plane": "openkruise" } },
+  });
+  return name;
+}
 
 interface Creations {
   readonly name: string;

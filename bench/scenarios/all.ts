@@ -6,6 +6,7 @@ import { cronjob } from "./cron_jobs.ts";
 import { hold } from "./hold.ts";
 import { limit } from "./limit.ts";
 import { many } from "./many_workloads.ts";
+import { newpods } from "./new_pods.ts";
 import { broadcastjob, daemonset } from "./per_node.ts";
 import { resourcedistribution } from "./resource_distribution.ts";
 import { restart } from "./restart.ts";
@@ -28,6 +29,7 @@ export const scenarios: readonly Scenario[] = [
   restart,
   admission,
   webhook,
+  newpods,
   hold,
   statefulset,
   daemonset,

@@ -60,7 +60,7 @@ export const sidecarset: Scenario = {
   },
 };
 
-function sidecarSetHead(name: string, labels: Readonly<Record<string, string>>) {
+export function sidecarSetHead(name: string, labels: Readonly<Record<string, string>>) {
   return { apiVersion: "apps.kruise.io/v1beta1", kind: "SidecarSet", metadata: { name, labels } };
 }
 

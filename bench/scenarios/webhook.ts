@@ -132,7 +132,7 @@ function reviewOf(index: number, namespace: string, pod: object): string {
 }
 
 /** With what the API server has filled in before it asks. */
-function otherPod({ run, namespace }: Stage): Record<string, object> {
+function otherPod({ run, namespace }: Stage) {
   const pod = barePod("bench", run, { app: "bench" });
   return {
     ...pod,
