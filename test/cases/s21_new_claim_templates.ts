@@ -72,7 +72,9 @@ function claimOf({ spec }: Item): unknown {
 }
 
 /** Nobody tries without end what the API server refuses: no event says so, and the status says that all is well. */
-async function quiet({ world, kind, resource, name }: Workload): Promise<void> {
+async function quiet(workload: Workload): Promise<void> {
+  const { world, kind, resource, name } = workload;
+  await workload.untilObserved();
   await world.stays(async () => {
     const warnings = (await world.list("events")).filter(
       (event) => event["type"] === "Warning" && Object(event["involvedObject"]).kind === kind,
