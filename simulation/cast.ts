@@ -39,6 +39,13 @@ export class Cast {
       watch?.silence();
       this.#for(forMs, () => watch?.resume());
     },
+    "move to server behind": ({ number, ms, forMs }) => {
+      const { faults } = this.#cluster.server;
+      const userAgent = `replica-${number}.`;
+      const verb = ["get", "list", "watch"];
+      this.#for(forMs, faults.add({ userAgent, verb, effect: { type: "lag", ms } }));
+      for (const watch of faults.watches({ userAgent })) watch.drop();
+    },
     "restart server": ({ forMs }) => {
       const { faults } = this.#cluster.server;
       const away = faults.add({ userAgent: "replica-", effect: { type: "drop", when: "before" } });
@@ -76,7 +83,10 @@ export class Cast {
     this.#cluster.server.faults.clear();
     for (let number = 0; number < replicas; number++) this.#cluster.start(number);
     for (const replica of this.#cluster.replicas) replica.clock.skew(0);
-    // A cluster with runs each minute would never rest. Nothing may refuse this: webhooks may not be up again.
+  }
+
+  /** A cluster with runs each minute would never rest. Nothing may refuse this. */
+  pauseCronJobs(): void {
     for (const { metadata } of this.#cluster.objects(cronJobs))
       this.#setSpec(cronJobs, metadata, { paused: true });
   }

@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly history?: number;
   readonly namespaces: readonly string[];
   readonly log: (replica: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
+  /** A request of a replica was refused, or got no answer. */
+  readonly refused: (replica: string, method: string, path: string) => void;
   readonly unexpected: (replica: string, where: string) => void;
 }
 
@@ -84,7 +86,7 @@ export class SimulatedCluster {
     if (this.#replicas.some((replica) => replica.number === number)) return;
     const life = (this.#lives.get(number) ?? 0) + 1;
     this.#lives.set(number, life);
-    const { shards, log, unexpected } = this.#options;
+    const { shards, log, refused, unexpected } = this.#options;
     this.#replicas.push(
       new Replica({
         clock: this.clock,
@@ -94,6 +96,7 @@ export class SimulatedCluster {
         life,
         shards,
         log,
+        refused,
         unexpected,
       }),
     );

@@ -3,10 +3,12 @@ import { type ChildProcess, fork } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { type Caught, record } from "./caught.ts";
+import type { Mutant } from "./mutant.ts";
 import { mutants } from "./mutants.ts";
 import { report } from "./report.ts";
 import { run } from "./run.ts";
-import type { Story } from "./story.ts";
+import { type Story, storyOf } from "./story.ts";
 import type { Told } from "./worker.ts";
 
 const usage = `Usage: npm run simulate -- [flags]
@@ -19,7 +21,8 @@ what must hold holds. Ends with 1 where it did not.
   --hours H       ends after so long, whatever is left (default: never)
   --workers N     processes (default 2)
   --replay FILE   tells the story of a file again
-  --mutants       breaks the controller in each known way, and says which story finds it
+  --mutants       breaks the controller in each known way, and says which story finds it; what it says goes into
+                  simulation/caught.json, from which the table of docs/correctness.md is made
   --mutant NAME   breaks it in this way`;
 
 const folder = join(import.meta.dirname, "..", ".refit", "simulation");
@@ -38,6 +41,8 @@ interface Order {
   readonly untilMs: number;
   readonly workers: number;
   readonly mutant: string;
+  /** Stories without this text are left out. */
+  readonly needs: string;
   /** Ends with the first story that goes wrong. */
   readonly untilFailure: boolean;
 }
@@ -71,6 +76,7 @@ async function main(): Promise<number> {
     untilMs,
     workers: Number(values.workers),
     mutant: values.mutant,
+    needs: "",
   };
   if (values.mutants) return judgeMutants({ ...order, untilFailure: true });
   return judge({ ...order, untilFailure: values.mutant !== "" });
@@ -110,32 +116,51 @@ async function replay(file: string): Promise<number> {
 async function judgeMutants(order: Order): Promise<number> {
   let caught = 0;
   let missed = 0;
-  for (const { name, survives } of mutants) {
-    const { told, failures } = await tellAll({ ...order, mutant: name }, () => undefined);
-    const found = failures[0]?.failure?.run.violations[0]?.text;
-    if (found !== undefined) caught += 1;
+  for (const mutant of mutants) {
+    const { name, survives } = mutant;
+    const { check, text, stories } = await judgeMutant(order, mutant);
+    if (check !== "") caught += 1;
     else if (survives === undefined) missed += 1;
+    const verdict = check !== "" ? "caught" : survives === undefined ? "MISSED" : "survives";
     console.log(
-      found === undefined
-        ? `${survives === undefined ? "MISSED " : "survives"}  ${name}: ${told} stories${survives === undefined ? "" : `; ${survives}`}`
-        : `caught    ${name}: story ${told}: ${found}`,
+      `${verdict.padEnd(8)}  ${name}: ${stories} stories; ${text || (survives ?? "none found it")}`,
     );
   }
   console.log(`${caught} of ${mutants.length} mutants are caught, ${missed} are missed`);
   return missed === 0 ? 0 : 1;
 }
 
+async function judgeMutant(order: Order, { name, needs = "" }: Mutant): Promise<Caught> {
+  const began = Date.now();
+  const { told, failures } = await tellAll({ ...order, mutant: name, needs }, () => undefined);
+  const [first] = failures;
+  const { check = "", text = "" } = first?.failure?.run.violations[0] ?? {};
+  const seconds = Math.ceil((Date.now() - began) / 1000);
+  const result = { name, check, text, stories: told, seed: first?.seed ?? order.from, seconds };
+  record(result);
+  return result;
+}
+
 async function tellAll(order: Order, told: (totals: Totals) => void): Promise<Totals> {
   const totals: Totals = { told: 0, simulatedMs: 0, writes: 0, steps: 0, failures: [] };
   let next = 0;
+  let seed = order.from;
+  const drawn = (): number => {
+    next += 1;
+    while (order.needs !== "" && !JSON.stringify(storyOf(seed).steps).includes(order.needs)) seed += 1;
+    return seed++;
+  };
   const isOver = (): boolean =>
     next >= order.seeds || Date.now() >= order.untilMs || (order.untilFailure && totals.failures.length > 0);
   const lane = async (): Promise<void> => {
-    const worker = fork(join(import.meta.dirname, "worker.ts"), [order.mutant]);
+    const worker = fork(join(import.meta.dirname, "worker.ts"), [order.mutant], {
+      // What was compiled once is not compiled for each mutant again.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") },
+    });
     try {
       await heard(worker);
       while (!isOver()) {
-        worker.send({ seed: order.from + next++ });
+        worker.send({ seed: drawn() });
         const result = await heard(worker);
         if (result === undefined) continue;
         totals.told += 1;

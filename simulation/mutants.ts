@@ -1,14 +1,6 @@
 /** Mistakes that somebody could make: the simulation has to find each of them. */
-export interface Mutant {
-  /** A sentence. */
-  readonly name: string;
-  readonly file: string;
-  /** Is in the file once. */
-  readonly from: string;
-  readonly to: string;
-  /** Why stories need not find it. */
-  readonly survives?: string;
-}
+import type { Mutant } from "./mutant.ts";
+import { mutantsBeside } from "./mutants_beside.ts";
 
 const clones = "controller/kinds/clone_set";
 const stateful = "controller/kinds/stateful_set";
@@ -16,7 +8,7 @@ const daemons = "controller/kinds/daemon_set";
 const rollout = "controller/rollout";
 const executor = "controller/runtime/executor";
 
-export const mutants: readonly Mutant[] = [
+const ofRollouts: readonly Mutant[] = [
   {
     name: "a CloneSet updates one pod beyond its budget",
     file: `${clones}/numbers.ts`,
@@ -256,3 +248,5 @@ export const mutants: readonly Mutant[] = [
     to: "if (observed.revisions.length <= limit * 1000) return [];",
   },
 ];
+
+export const mutants: readonly Mutant[] = [...ofRollouts, ...mutantsBeside];

@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { type Mutant, mutants } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
+import { mutants } from "./mutants.ts";
 
 const root = new URL("../", import.meta.url);
 

@@ -11,6 +11,8 @@ interface Ends {
   /** Of the process, which hears nothing once it is dead. */
   readonly process: Clock;
   readonly random: Random;
+  /** Hears of each request that was refused, or got no answer. */
+  readonly refused: (method: string, path: string) => void;
   readonly server: ApiServer;
   readonly user: User;
 }
@@ -60,18 +62,23 @@ function exchange(ends: Ends, request: SendRequest, handler: SendHandler): void 
         user,
       },
       {
-        head: (status, headers) => receive(() => handler.onResponseStart(controller, status, headers)),
+        head: (status, headers) => {
+          if (status >= 400) ends.refused(request.method, request.path);
+          receive(() => handler.onResponseStart(controller, status, headers));
+        },
         data: (chunk) => receive(() => handler.onResponseData(controller, chunk)),
         end: () =>
           receive(() => {
             isOver = true;
             handler.onResponseEnd();
           }),
-        broken: () =>
+        broken: () => {
+          ends.refused(request.method, request.path);
           receive(() => {
             isOver = true;
             handler.onResponseError(controller, new Error("the connection broke"));
-          }),
+          });
+        },
       },
     );
   });

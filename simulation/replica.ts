@@ -27,8 +27,8 @@ import { ProcessClock, type VirtualClock } from "./virtual_clock.ts";
 import type { Reviewer } from "./webhooks.ts";
 
 export const systemNamespace = "kruise-system";
-/** Without it updates ask no budget. */
-const gates = "PodUnavailableBudgetUpdateGate=true";
+/** Without them two kinds are refused, and updates ask no budget. */
+const gates = "ImagePullJobGate=true,ResourceDistributionGate=true,PodUnavailableBudgetUpdateGate=true";
 /** Of the account that a controller runs as. */
 const account = `system:serviceaccount:${systemNamespace}:kruise-manager`;
 
@@ -41,6 +41,7 @@ export interface ReplicaOptions {
   readonly life: number;
   readonly shards: number;
   readonly log: (replica: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
+  readonly refused: (replica: string, method: string, path: string) => void;
   /** A mistake of ours that was contained. */
   readonly unexpected: (replica: string, where: string) => void;
 }
@@ -156,7 +157,7 @@ export class Replica implements Reviewer {
   }
 
   #client() {
-    const { random, server } = this.#options;
+    const { random, server, refused } = this.#options;
     const { clock } = this;
     return createClient({
       credentials: fixedCredentials("http://simulated"),
@@ -168,6 +169,7 @@ export class Replica implements Reviewer {
         inProcessSender({
           wire: this.#options.clock,
           process: clock,
+          refused: (method, path) => refused(this.userAgent, method, path),
           random,
           server,
           user: { username: account, groups: ["system:masters", "system:authenticated"] },

@@ -24,7 +24,7 @@ t.test("a story that ends well says so, and nothing of what must not be", (t) =>
 t.test("a story that goes wrong ends with what must not be", (t) => {
   const text = report(story, {
     ...ended,
-    violations: [{ at: 6_000, text: "CloneSet blue/web: 3 pods" }],
+    violations: [{ at: 6_000, check: "settled", text: "CloneSet blue/web: 3 pods" }],
   });
   t.match(text, /What must not be:\n +6\.000 s {2}CloneSet blue\/web: 3 pods$/);
   t.notMatch(text, "Nothing went wrong");

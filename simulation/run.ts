@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { Cast } from "./cast.ts";
 import { SimulatedCluster } from "./cluster.ts";
+import { keepHooks } from "./hook_keeper.ts";
 import { Observer, type Violation } from "./observer/observer.ts";
 import { type Story, staleMsAt } from "./story.ts";
 
@@ -17,6 +18,8 @@ export interface Run {
 
 /** Beyond the longest back-off of what failed while things went wrong. */
 const longestUntilSettledMs = 3_600_000;
+/** Beyond the longest back-off of a controller that could not write, and a clock that went ahead. */
+const longestUntilRunMs = 1_200_000;
 const lookEveryMs = 5_000;
 /** Nobody writes for so long. */
 const restMs = 120_000;
@@ -30,10 +33,15 @@ export async function run(story: Story): Promise<Run> {
       if (level === "warn" || level === "error")
         log.push(`${replica} ${level} ${message} ${JSON.stringify(fields)}`);
     },
+    refused: (replica, method, path) => observer?.refused(replica, method, path),
     unexpected: (replica, where) =>
-      observer?.violation(`${replica} met an error that nobody expected in: ${where}: ${log.at(-1)}`),
+      observer?.violation(
+        "errors",
+        `${replica} met an error that nobody expected in: ${where}: ${log.at(-1)}`,
+      ),
   });
   observer = new Observer(cluster, (now) => staleMsAt(story, now));
+  keepHooks(cluster, story.hooksHeldMs ?? 1_000);
   const cast = new Cast(cluster);
   const { clock } = cluster;
   const { violations } = observer;
@@ -67,11 +75,15 @@ async function settle(
   cast.end(story.replicas);
   observer.trace.push(`${Math.round(clock.monotonic())} story all is well from now on`);
   const until = clock.monotonic() + longestUntilSettledMs;
+  const lost = observer.runsMissing(clock.now());
+  await clock.pass(longestUntilRunMs, () => isWrong() || lost().length === 0);
+  for (const text of isWrong() ? [] : lost()) observer.violation("runs", text);
+  cast.pauseCronJobs();
   let missing = observer.missing();
   while (missing.length > 0 || clock.monotonic() - observer.lastWriteAt < restMs) {
     if (clock.monotonic() > until) {
       const what = missing.length > 0 ? missing.slice(0, 5).join("; ") : "controllers go on writing";
-      observer.violation(`not settled an hour after all was well: ${what}`);
+      observer.violation("settled", `not settled an hour after all was well: ${what}`);
     }
     if (isWrong()) return;
     await clock.pass(lookEveryMs, isWrong);

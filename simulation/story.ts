@@ -4,8 +4,9 @@
  */
 import { type Random, seededRandom } from "../kube/index.ts";
 import type { FaultRule } from "../sandbox/index.ts";
+import type { Applied } from "./applied.ts";
 import { Chance } from "./chance.ts";
-import { type Applied, companionOf, makers } from "./manifests.ts";
+import { companionOf, makers, rivalOf } from "./manifests.ts";
 
 export type Act =
   | { readonly act: "create"; readonly path: string; readonly manifest: object }
@@ -27,6 +28,13 @@ export type Act =
   | { readonly act: "fault"; readonly rule: FaultRule; readonly forMs: number }
   | { readonly act: "break watches"; readonly how: "end" | "drop" | "truncate"; readonly share: number }
   | { readonly act: "silence watches"; readonly share: number; readonly forMs: number }
+  /** All that a replica reads comes from a server that is behind by so much: its watches begin again there. */
+  | {
+      readonly act: "move to server behind";
+      readonly number: number;
+      readonly ms: number;
+      readonly forMs: number;
+    }
   /** The server: nothing that replicas send arrives, their watches end, and it has forgotten what they have seen. */
   | { readonly act: "restart server"; readonly forMs: number }
   /** One container fails its probe. */
@@ -50,6 +58,8 @@ export interface Story {
   readonly history?: number;
   readonly namespaces: readonly string[];
   readonly steps: readonly Step[];
+  /** Who is asked by a lifecycle hook answers after so long. Default: 1,000. */
+  readonly hooksHeldMs?: number;
   /** When controllers hear late of what is stored, or their writes arrive late. */
   readonly stale: readonly Stale[];
 }
@@ -67,6 +77,9 @@ const beginMs = 5_000;
 /** Of a network and a server that are well. */
 const promptMs = 1_500;
 
+/** Of workloads and jobs in a story, those that were deleted among them. */
+const mostNames = 7;
+
 /** Watches that failed are tried again after a while. */
 const reconnectMs = 45_000;
 
@@ -83,7 +96,9 @@ class Teller {
   readonly #seed: number;
   readonly #chance: Chance;
   readonly #steps: Step[] = [];
-  readonly #applied: Applied[] = [];
+  /** That are there. */
+  #applied: Applied[] = [];
+  #names = 0;
   readonly #replicas: number;
   readonly #nodes: number;
   readonly #stale: Stale[] = [];
@@ -101,7 +116,7 @@ class Teller {
     for (let left = chance.whole(1, 4); left > 0; left--) this.#apply();
     for (let left = chance.whole(5, 25); left > 0; left--) {
       this.#now += chance.between(20, 60_000);
-      if (this.#applied.length < 6 && chance.is(0.05)) this.#apply();
+      if (this.#names < mostNames && (this.#applied.length === 0 || chance.is(0.05))) this.#apply();
       else if (chance.is(0.06)) this.#maintain();
       else this.#add(chance.is(0.55) ? this.#people() : this.#trouble());
     }
@@ -110,6 +125,7 @@ class Teller {
       replicas: this.#replicas,
       shards: chance.is(0.25) ? 2 : 1,
       history: chance.oneOf([10, 2_000]),
+      hooksHeldMs: chance.between(50, 30_000),
       nodes: this.#nodes,
       namespaces,
       steps: this.#steps.sort((a, b) => a.at - b.at),
@@ -123,8 +139,11 @@ class Teller {
 
   #apply(): void {
     const chance = this.#chance;
-    const name = `w${this.#applied.length + 1}`;
+    this.#names += 1;
+    const name = `w${this.#names}`;
     const applied = chance.oneOf(makers)(chance, chance.oneOf(namespaces), name);
+    const rival = rivalOf(chance, applied);
+    if (rival !== undefined) this.#create(rival);
     this.#create(applied);
     const companion = chance.is(0.6) ? companionOf(chance, applied) : undefined;
     if (companion !== undefined) this.#create(companion);
@@ -148,10 +167,13 @@ class Teller {
 
   #people(): Act {
     const chance = this.#chance;
-    const { path, change } = chance.oneOf(this.#all());
+    const [first, ...others] = this.#applied;
+    if (first === undefined) return this.#podGoes();
+    const applied = chance.oneOf([first, ...others]);
+    const { path, change } = applied;
     switch (chance.whole(0, 9)) {
       case 0:
-        return chance.is(0.4) ? { act: "delete", path } : this.#podGoes();
+        return chance.is(0.4) ? this.#delete(applied) : this.#podGoes();
       case 1:
         return this.#podGoes();
       case 2:
@@ -167,10 +189,14 @@ class Teller {
     }
   }
 
-  #all(): [Applied, ...Applied[]] {
-    const [first, ...others] = this.#applied;
-    if (first === undefined) throw new Error("a story begins with an object");
-    return [first, ...others];
+  /** As often as not somebody makes it again by the same name: before all of it is gone, or later. */
+  #delete(deleted: Applied): Act {
+    const chance = this.#chance;
+    const { path, manifest } = deleted;
+    if (chance.is(0.5))
+      this.#steps.push({ at: this.#now + chance.between(20, 60_000), do: { act: "create", path, manifest } });
+    else this.#applied = this.#applied.filter((each) => each !== deleted);
+    return { act: "delete", path };
   }
 
   #podGoes(): Act {
@@ -182,7 +208,7 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 13)) {
+    switch (chance.whole(0, 14)) {
       case 9:
       case 10:
         return { act: "fail probe", share: chance.share(), forMs };
@@ -219,6 +245,11 @@ class Teller {
       case 7:
         this.#hearLate(forMs, forMs);
         return { act: "silence watches", share: chance.share(), forMs };
+      case 14: {
+        const ms = chance.between(200, 20_000);
+        this.#hearLate(forMs, ms + reconnectMs);
+        return { act: "move to server behind", number, ms, forMs };
+      }
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };
       default:

@@ -85,8 +85,7 @@ function viewFor(registry: Registry, webhook: Webhook, review: Review): View | u
   if (rulesMatch(webhook, review, exact)) return exact;
   // Subresources with a kind of their own have no other version.
   if (!webhook.equivalent || review.kind !== undefined) return undefined;
-  for (const served of registry.all()) {
-    if (served.resource.name !== request.served.resource.name) continue;
+  for (const served of registry.views(request.served.resource.name)) {
     const view = servedView(served);
     if (rulesMatch(webhook, review, view)) return view;
   }

@@ -61,6 +61,9 @@ export interface Exchange {
   drop(): void;
 }
 
+/** One for all: the reason that a signal makes by itself costs a stack for each request. */
+const clientGone = new Error("the client is gone");
+
 /** Undefined when the request names no path that can be read, as `//` and what goes on behind it. */
 export function makeExchange(
   request: RawRequest | WholeRequest,
@@ -71,7 +74,7 @@ export function makeExchange(
   if (url === null) return undefined;
   const gone = new AbortController();
   let body: Promise<Buffer> | undefined;
-  response.on("close", () => gone.abort());
+  response.on("close", () => gone.abort(clientGone));
   const header = (name: string): string | undefined => {
     const value = request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;

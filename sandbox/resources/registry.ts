@@ -4,11 +4,15 @@ import type { Resource, Served } from "./resource.ts";
 export class Registry {
   readonly #byPath = new Map<string, Served>();
   readonly #resources = new Map<string, Resource>();
+  readonly #views = new Map<string, Served[]>();
   /** Grows with each change; discovery and OpenAPI documents are made again then. */
   generation = 0;
 
   add(served: Served): void {
-    this.#byPath.set(`${served.group}/${served.version}/${served.plural}`, served);
+    const path = pathOf(served);
+    const others = this.views(served.resource.name).filter((each) => pathOf(each) !== path);
+    this.#views.set(served.resource.name, [...others, served]);
+    this.#byPath.set(path, served);
     this.#resources.set(served.resource.name, served.resource);
     this.generation += 1;
   }
@@ -17,6 +21,7 @@ export class Registry {
     for (const [path, served] of this.#byPath) {
       if (served.resource.name === resourceName) this.#byPath.delete(path);
     }
+    this.#views.delete(resourceName);
     this.#resources.delete(resourceName);
     this.generation += 1;
   }
@@ -66,4 +71,13 @@ export class Registry {
   all(): Iterable<Served> {
     return this.#byPath.values();
   }
+
+  /** All views of the resource of this name (`leases.coordination.k8s.io`), one for each version. */
+  views(resourceName: string): readonly Served[] {
+    return this.#views.get(resourceName) ?? [];
+  }
+}
+
+function pathOf({ group, version, plural }: Served): string {
+  return `${group}/${version}/${plural}`;
 }

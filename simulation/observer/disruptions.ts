@@ -1,6 +1,6 @@
 /** What a controller takes out of service: within the budget, not while it is paused, and not beyond the partition. */
 import type { StoredObject } from "../../sandbox/index.ts";
-import { conditionIs, isActive, isReady, listAt, numberAt, textAt } from "./fields.ts";
+import { conditionIs, conditionOf, isActive, isReady, listAt, nodeOf, numberAt, textAt } from "./fields.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
 import type { SeenOwner, SeenPod } from "./seen.ts";
 import { hasOrdinal, ordinalOf } from "./workloads.ts";
@@ -9,7 +9,7 @@ const specifiedLabel = "apps.kruise.io/specified-delete";
 const revisionLabel = "controller-revision-hash";
 
 export const disruptions: Rule = (write) => {
-  const { pod, seen, now, staleMs, verb, resource } = write;
+  const { pod, seen, staleMs, verb, resource } = write;
   const owner = pod && seen.owner(pod.owner);
   if (!isByController(write) || pod === undefined || owner === undefined || owner.isGone) return [];
   const states = seen.recent(owner, staleMs);
@@ -18,13 +18,15 @@ export const disruptions: Rule = (write) => {
   const wrong = [
     ...beyondPartition(owner, pod, states, isNew),
     ...tooEarly(owner, pod),
+    ...inService(owner, pod),
     ...(isNew ? tooMany(owner, states) : []),
+    ...(isNew ? beyondSurge(write, owner, pod, states) : []),
   ];
   if (pod.before === undefined || !isReady(pod.before) || (!pod.isGone && isReady(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
   if (isUnwanted(pod, states)) return wrong;
-  wrong.push(...beyondBudget(owner, states, now - staleMs));
+  wrong.push(...beyondBudget(write, owner, states));
   if (!isSurplus(owner, pod, states) && states.every((state) => owner.kind.isPaused(state)))
     wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
   return wrong;
@@ -48,6 +50,25 @@ function tooMany({ kind, name, pods }: SeenOwner, states: readonly StoredObject[
   return active > most ? [`${name}: there are ${active} pods, ${most} may be`] : [];
 }
 
+/** A second pod on the node of one that serves. What replaces a pod that serves nobody does not wait for room. */
+function beyondSurge(
+  { cluster, staleMs }: SeenWrite,
+  { kind, name, pods }: SeenOwner,
+  pod: SeenPod,
+  states: readonly StoredObject[],
+): string[] {
+  if (!states.every((state) => textAt(state, "kind") === "DaemonSet")) return [];
+  const active = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now));
+  const besides = (each: SeenPod): SeenPod[] =>
+    active.filter((other) => other !== each && nodeOf(other.now) === nodeOf(each.now));
+  const serves = ({ now }: SeenPod): boolean =>
+    isReady(now) && (conditionOf(now, "Ready")?.since ?? 0) + staleMs < cluster.clock.now();
+  pod.isSurge = besides(pod).some(serves);
+  const surging = active.filter((each) => each.isSurge && besides(each).length > 0).length;
+  const most = Math.max(...states.map((state) => kind.maxSurge(state, cluster.objects("nodes").length)));
+  return pod.isSurge && surging > most ? [`${name}: ${surging} nodes have two pods, ${most} may`] : [];
+}
+
 /** Brought back into service before it runs what it asks for. */
 function tooEarly({ name }: SeenOwner, { before, now, isGone }: SeenPod): string[] {
   const isBack =
@@ -69,6 +90,22 @@ function tooEarly({ name }: SeenOwner, { before, now, isGone }: SeenPod): string
     .map((container) => `${name}: ${now.metadata.name} is back before ${textAt(container, "image")} runs`);
 }
 
+/** Its image was changed while it was in service. */
+function inService({ name }: SeenOwner, { before, now, isGone }: SeenPod): string[] {
+  if (before === undefined || isGone || !isReady(before) || !isReady(now)) return [];
+  return mainImage(before) === mainImage(now)
+    ? []
+    : [`${name}: ${now.metadata.name} got ${mainImage(now)} while it was in service`];
+}
+
+function mainImage(pod: StoredObject): string {
+  const containers = listAt(pod, "spec", "containers");
+  return textAt(
+    containers.find((container) => textAt(container, "name") === "main"),
+    "image",
+  );
+}
+
 /** Of a StatefulSet: it has or had no such ordinal. */
 function isUnwanted({ now }: SeenPod, states: readonly StoredObject[]): boolean {
   return states.some(
@@ -87,26 +124,41 @@ function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly Sto
 
 /**
  * Pods that went out by themselves a moment ago count as in service: the controller may not have heard. So do those that are
- * marked to be deleted: they use up no budget (spec cloneset, rule 23).
+ * marked to be deleted: they use up no budget (spec cloneset, rule 23). Of a DaemonSet nodes are counted: one that has two pods
+ * while it surges is served by either.
  */
 function beyondBudget(
+  { cluster, now: today, staleMs }: SeenWrite,
   { kind, name, pods }: SeenOwner,
   states: readonly StoredObject[],
-  heard: number,
 ): string[] {
-  const available = [...pods.values()].filter(
+  const heard = today - staleMs;
+  const { clock, replicas } = cluster;
+  const areClocksRight = replicas.every((replica) => replica.clock.now() === clock.now());
+  const minReady = areClocksRight
+    ? Math.min(...states.map((each) => numberAt(each, "spec", "minReadySeconds")))
+    : 0;
+  const isLong = (pod: StoredObject): boolean =>
+    (conditionOf(pod, "Ready")?.since ?? 0) + minReady * 1000 <= clock.now();
+  const served = [...pods.values()].filter(
     ({ now, isGone, outSince }) =>
-      (!isGone && (isReady(now) || specifiedLabel in (now.metadata.labels ?? {}))) ||
+      (!isGone && ((isReady(now) && isLong(now)) || specifiedLabel in (now.metadata.labels ?? {}))) ||
       (outSince !== undefined && outSince >= heard),
-  ).length;
-  const there = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)).length;
+  );
+  const isByNode = states.every((state) => kind.replicas(state) === undefined);
+  const available = isByNode ? nodesOf(served).size : served.length;
+  const there = nodesOf([...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)));
   const floors = states.map((state) => {
-    const replicas = kind.replicas(state) ?? there;
+    const replicas = kind.replicas(state) ?? there.size;
     return replicas - kind.maxUnavailable(state, replicas);
   });
   const floor = Math.min(...floors);
   if (available >= floor) return [];
-  return [`${name}: ${available} pods are in service, ${floor} have to be`];
+  return [`${name}: ${available} ${isByNode ? "nodes" : "pods"} are in service, ${floor} have to be`];
+}
+
+function nodesOf(pods: readonly SeenPod[]): ReadonlySet<string> {
+  return new Set(pods.map(({ now }) => nodeOf(now)));
 }
 
 /** Pods of the newest revision that the partition does not allow. */

@@ -81,3 +81,20 @@ export function isReady(pod: StoredObject): boolean {
 export function keyOf({ metadata }: StoredObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
 }
+
+/** Where it is, or where its affinity wants it to be. */
+export function nodeOf(pod: StoredObject): string {
+  const name = textAt(pod, "spec", "nodeName");
+  if (name !== "") return name;
+  const required = ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
+  const [term] = listAt(pod, ...required, "nodeSelectorTerms");
+  const [field] = listAt(term, "matchFields");
+  const [value] = listAt(field, "values");
+  return typeof value === "string" ? value : "";
+}
+
+/** Of a SidecarSet of this simulation, which has one: v1beta1 says it by a selector. */
+export function namespaceOf(set: StoredObject): string {
+  const label = "kubernetes.io/metadata.name";
+  return textAt(set, "spec", "namespace") || textAt(set, "spec", "namespaceSelector", "matchLabels", label);
+}

@@ -1,8 +1,6 @@
 /** BroadcastJobs: no more at a time than they say, and none twice on a node. */
-
-import type { StoredObject } from "../../sandbox/index.ts";
 import { isByController } from "./disruptions.ts";
-import { amountAt, controllerOf, isActive, listAt, textAt } from "./fields.ts";
+import { amountAt, controllerOf, isActive, nodeOf } from "./fields.ts";
 import type { Rule } from "./rule.ts";
 
 export const jobs: Rule = (write) => {
@@ -32,14 +30,3 @@ export const jobs: Rule = (write) => {
   if (there > 1) wrong.push(`BroadcastJob ${namespace}/${job.metadata.name}: ${there} pods are for ${node}`);
   return wrong;
 };
-
-/** Where it is, or where its affinity wants it to be. */
-function nodeOf(pod: StoredObject): string {
-  const name = textAt(pod, "spec", "nodeName");
-  if (name !== "") return name;
-  const required = ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
-  const [term] = listAt(pod, ...required, "nodeSelectorTerms");
-  const [field] = listAt(term, "matchFields");
-  const [value] = listAt(field, "values");
-  return typeof value === "string" ? value : "";
-}

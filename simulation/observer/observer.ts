@@ -2,10 +2,17 @@
 import type { StoredObject } from "../../sandbox/index.ts";
 import type { SimulatedCluster } from "../cluster.ts";
 import { budgets } from "./budgets.ts";
+import { cron, runsMissing } from "./cron.ts";
 import { disruptions } from "./disruptions.ts";
 import { keyOf } from "./fields.ts";
+import { hooks } from "./hooks.ts";
+import { hotUpgrades } from "./hot_upgrades.ts";
+import { injection } from "./injection.ts";
+import { Insistence } from "./insistence.ts";
 import { jobs } from "./jobs.ts";
 import { leadership } from "./leadership.ts";
+import { ordered } from "./ordered.ts";
+import { looks, pulls, theirs } from "./pulls.ts";
 import type { Rule } from "./rule.ts";
 import { Seen } from "./seen.ts";
 import { missing } from "./settled.ts";
@@ -15,6 +22,8 @@ import { spreads } from "./spreads.ts";
 export interface Violation {
   /** Milliseconds after the beginning. */
   readonly at: number;
+  /** What found it: a rule by its name, or what it looks at. */
+  readonly check: string;
   readonly text: string;
 }
 
@@ -30,6 +39,7 @@ export class Observer {
   /** Each stored write, a line each. */
   readonly trace: string[] = [];
   readonly #cluster: SimulatedCluster;
+  readonly #insistence = new Insistence();
 
   /** `staleMsAt`: how late controllers may be at that time. */
   constructor(cluster: SimulatedCluster, staleMsAt: (now: number) => number) {
@@ -47,18 +57,30 @@ export class Observer {
       this.trace.push(`${Math.round(now)} ${userAgent} ${verb} ${resource} ${namespace}/${name}`);
       const pod = /^pods(\/|$)/.test(resource) ? seen.pod(namespace, name) : undefined;
       const seenWrite = { ...write, cluster, seen, pod, now, staleMs: staleMsAt(now) };
-      for (const rule of rules)
-        for (const text of rule(seenWrite)) this.violation(`${userAgent} ${verb} ${resource}: ${text}`);
+      for (const [check, rule] of Object.entries(rules))
+        for (const text of rule(seenWrite))
+          this.violation(check, `${userAgent} ${verb} ${resource}: ${text}`);
       if (!userAgent.startsWith("replica-") || /^(leases|events)/.test(resource)) return;
       this.writes += 1;
       this.lastWriteAt = now;
       if (this.writes === mostWrites)
-        this.violation(`controllers have written ${mostWrites} times and go on`);
+        this.violation("rest", `controllers have written ${mostWrites} times and go on`);
     });
   }
 
-  violation(text: string): void {
-    this.violations.push({ at: this.#cluster.clock.monotonic(), text });
+  violation(check: string, text: string): void {
+    this.violations.push({ at: this.#cluster.clock.monotonic(), check, text });
+  }
+
+  /** A request of a replica was refused, or got no answer. */
+  refused(userAgent: string, method: string, path: string): void {
+    const text = this.#insistence.refused(userAgent, method, path, this.#cluster.clock.monotonic());
+    if (text !== undefined) this.violation("insistence", text);
+  }
+
+  /** AdvancedCronJobs that have started no run since then, and should have: a sentence each. */
+  runsMissing(since: number): () => string[] {
+    return () => runsMissing(this.#cluster, since);
   }
 
   /** What is missing of the state that is asked for. */
@@ -70,9 +92,24 @@ export class Observer {
     const controllers =
       object.metadata.ownerReferences?.filter(({ controller }) => controller === true) ?? [];
     if (controllers.length > 1)
-      this.violation(`${object.kind} ${keyOf(object)} has ${controllers.length} controllers`);
+      this.violation("owners", `${object.kind} ${keyOf(object)} has ${controllers.length} controllers`);
   }
 }
 
 const owned = ["pods", "controllerrevisions.apps", "clonesets.apps.kruise.io"];
-const rules: readonly Rule[] = [disruptions, budgets, sidecars, jobs, spreads, leadership];
+const rules: Readonly<Record<string, Rule>> = {
+  disruptions,
+  budgets,
+  ordered,
+  hooks,
+  injection,
+  sidecars,
+  "hot upgrades": hotUpgrades,
+  jobs,
+  cron,
+  pulls,
+  looks,
+  spreads,
+  theirs,
+  leadership,
+};

@@ -1,7 +1,7 @@
 /** What the observer has seen of pods and their owners, and when: controllers may not have heard of the newest. */
 import type { ClusterChange, StoredObject } from "../../sandbox/index.ts";
 import type { SimulatedCluster } from "../cluster.ts";
-import { controllerOf, isReady, keyOf } from "./fields.ts";
+import { controllerOf, isActive, isReady, keyOf } from "./fields.ts";
 import { type WorkloadKind, workloads } from "./workloads.ts";
 
 export interface SeenPod {
@@ -17,6 +17,8 @@ export interface SeenPod {
   readonly bornAt: number;
   /** A sidecar changed while it was out of service anyway. */
   isFree: boolean;
+  /** It was created beside one that serves on its node. */
+  isSurge: boolean;
   /** Somebody's request took it out of service. */
   isTaken: boolean;
   /** When it went out of service, unless a controller did that; milliseconds of the clock. */
@@ -87,6 +89,14 @@ export class Seen {
     return [object];
   }
 
+  /** Pods of a namespace that went for good since then, or are on their way. */
+  gone(namespace: string, since: number): StoredObject[] {
+    return [...this.#pods.values()]
+      .filter(({ now, isGone, outSince }) => (isGone || !isActive(now)) && (outSince ?? since) >= since)
+      .map(({ now }) => now)
+      .filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
   isFree(pod: StoredObject): boolean {
     return this.#pods.get(keyOf(pod))?.isFree === true;
   }
@@ -138,6 +148,7 @@ export class Seen {
         isGone: false,
         bornAt: this.#cluster.clock.monotonic(),
         isFree: false,
+        isSurge: false,
         isTaken: false,
         outSince: undefined,
       };
@@ -165,6 +176,10 @@ export class Seen {
 const others = [
   "sidecarsets.apps.kruise.io",
   "broadcastjobs.apps.kruise.io",
+  "advancedcronjobs.apps.kruise.io",
+  "imagepulljobs.apps.kruise.io",
+  "ephemeraljobs.apps.kruise.io",
+  "workloadspreads.apps.kruise.io",
   "podunavailablebudgets.policy.kruise.io",
   "leases.coordination.k8s.io",
 ] as const;

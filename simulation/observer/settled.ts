@@ -1,17 +1,21 @@
 /** The state that each object asks for, once nothing goes wrong any more: what is still missing, a sentence each. */
 import type { StoredObject } from "../../sandbox/index.ts";
+import { theirsLabel } from "../applied.ts";
 import type { SimulatedCluster } from "../cluster.ts";
 import {
   amountAt,
   at,
+  conditionIs,
   controllerOf,
   isActive,
   isReady,
   isTerminating,
   listAt,
+  namespaceOf,
   numberAt,
   textAt,
 } from "./fields.ts";
+import { unrested } from "./hot_upgrades.ts";
 import { hasOrdinal, ordinalOf, workloads } from "./workloads.ts";
 
 type Missing = (object: StoredObject, cluster: SimulatedCluster) => string[];
@@ -169,7 +173,7 @@ const daemonSet: Missing = (object, cluster) => {
   ];
 };
 
-const sidecarSet: Missing = (object) => {
+const sidecarSet: Missing = (object, cluster) => {
   const matched = numberAt(object, "status", "matchedPods");
   const strategy = at(object, "spec", "updateStrategy");
   const stay =
@@ -178,6 +182,7 @@ const sidecarSet: Missing = (object) => {
   return [
     ...isObserved(object),
     ...(found >= matched - stay ? [] : [`${found} of ${matched} pods are updated, not ${matched - stay}`]),
+    ...unrested(object, cluster.objects("pods", namespaceOf(object)).filter(isActive)),
   ];
 };
 
@@ -199,6 +204,49 @@ const broadcastJob: Missing = (object, cluster) => {
 const imagePullJob: Missing = (object) =>
   textAt(object, "status", "completionTime") === "" ? ["is not complete"] : [];
 
+const imageListPullJob: Missing = (object, cluster) => {
+  const children = cluster
+    .objects("imagepulljobs.apps.kruise.io", object.metadata.namespace)
+    .filter((job) => controllerOf(job)?.uid === object.metadata.uid);
+  return [
+    ...imagePullJob(object, cluster),
+    ...equal("jobs of its images", children.length, numberAt(object, "status", "desired")),
+  ];
+};
+
+/** None is missed: those that are gone or were too late are counted, too. */
+const ephemeralJob: Missing = (object) => {
+  if (at(object, "spec", "paused") === true) return [];
+  return textAt(object, "status", "completionTime") === "" ? ["is not complete"] : [];
+};
+
+const probeMarker: Missing = (object, cluster) => {
+  const app = textAt(object, "spec", "selector", "matchLabels", "app");
+  return cluster
+    .objects("pods", object.metadata.namespace)
+    .filter((pod) => pod.metadata.labels?.["app"] === app && isReady(pod))
+    .filter((pod) => !conditionIs(pod, "simulated.io/idle", "True"))
+    .map(({ metadata }) => `${metadata.name} does not tell what its probe found`);
+};
+
+/** Where its pods are is what is remembered. */
+const podState: Missing = (object, cluster) => {
+  const { namespace } = object.metadata;
+  const name = textAt(object, "spec", "targetRef", "name");
+  const target = cluster.server.cluster.get("statefulsets.apps.kruise.io", {
+    namespace: namespace ?? "",
+    name,
+  });
+  if (target === undefined) return [];
+  return podsOf(target, cluster).flatMap((pod) => {
+    const found = textAt(object, "status", "podStates", pod.metadata.name ?? "", "nodeName");
+    const node = textAt(pod, "spec", "nodeName");
+    return found === node
+      ? []
+      : [`${pod.metadata.name} is on ${node}, and ${found || "nothing"} is remembered`];
+  });
+};
+
 const unitedDeployment: Missing = (object, cluster) => {
   const subsets = cluster
     .objects("clonesets.apps.kruise.io", object.metadata.namespace)
@@ -212,8 +260,8 @@ const unitedDeployment: Missing = (object, cluster) => {
   ];
 };
 
-const recreateRequest: Missing = (object) =>
-  ["Completed", "Failed", "Succeeded"].includes(textAt(object, "status", "phase")) ? [] : ["is not complete"];
+/** It goes a minute after its end (`cast.ts`). */
+const recreateRequest: Missing = () => ["is still there"];
 
 const cronJob: Missing = (object, cluster) => {
   const jobs = cluster
@@ -232,15 +280,20 @@ const cronJob: Missing = (object, cluster) => {
   ];
 };
 
-const resourceDistribution: Missing = (object, cluster) =>
-  listAt(object, "spec", "targets", "includedNamespaces", "list").flatMap((target) => {
-    const namespace = textAt(target, "name");
-    const copy = cluster.server.cluster.get("configmaps", { namespace, name: object.metadata.name ?? "" });
-    const [wanted, found] = [object["spec"], copy].map((each, index) =>
-      textAt(each, ...(index === 0 ? ["resource", "data"] : ["data"]), "round"),
-    );
-    return found === wanted ? [] : [`its copy in ${namespace} has ${found}, not ${wanted}`];
+const resourceDistribution: Missing = (object, cluster) => {
+  const { name = "" } = object.metadata;
+  const listed = listAt(object, "spec", "targets", "includedNamespaces", "list");
+  const targets = listed.map((each) => textAt(each, "name"));
+  const wanted = textAt(object, "spec", "resource", "data", "round");
+  return cluster.objects("namespaces").flatMap(({ metadata: { name: namespace = "" } }) => {
+    const copy = cluster.server.cluster.get("configmaps", { namespace, name });
+    if (copy?.metadata.labels?.[theirsLabel] === "true") return [];
+    const found = copy && textAt(copy, "data", "round");
+    return found === (targets.includes(namespace) ? wanted : undefined)
+      ? []
+      : [`its copy in ${namespace} has ${found ?? "nothing"}`];
   });
+};
 
 const workloadSpread: Missing = (object) => isObserved(object);
 
@@ -251,6 +304,10 @@ const byResource: Readonly<Record<string, Missing>> = {
   "sidecarsets.apps.kruise.io": sidecarSet,
   "broadcastjobs.apps.kruise.io": broadcastJob,
   "imagepulljobs.apps.kruise.io": imagePullJob,
+  "imagelistpulljobs.apps.kruise.io": imageListPullJob,
+  "ephemeraljobs.apps.kruise.io": ephemeralJob,
+  "podprobemarkers.apps.kruise.io": probeMarker,
+  "persistentpodstates.apps.kruise.io": podState,
   "uniteddeployments.apps.kruise.io": unitedDeployment,
   "containerrecreaterequests.apps.kruise.io": recreateRequest,
   "advancedcronjobs.apps.kruise.io": cronJob,

@@ -1,7 +1,7 @@
 /** SidecarSets: within their budget, not while they are paused, and main containers stay as they are. */
 import type { StoredObject } from "../../sandbox/index.ts";
 import { isByController } from "./disruptions.ts";
-import { amountAt, at, isActive, isReady, listAt, textAt } from "./fields.ts";
+import { amountAt, at, isActive, isReady, listAt, namespaceOf, textAt } from "./fields.ts";
 import type { Rule } from "./rule.ts";
 
 export const sidecars: Rule = (write) => {
@@ -26,7 +26,7 @@ export const sidecars: Rule = (write) => {
         `SidecarSet ${set.metadata.name} is paused, and ${after.metadata.name} got ${textAt(container, "image")}`,
       );
     const pods = cluster
-      .objects("pods", textAt(set, "spec", "namespace"))
+      .objects("pods", namespaceOf(set))
       .filter((each) => isActive(each) && imageOf(each, name) !== undefined);
     // Pods with other sidecars count against no budget.
     const newest = textAt(container, "image");
@@ -39,6 +39,15 @@ export const sidecars: Rule = (write) => {
         Math.max(1, amountAt(state, [...strategy, "maxUnavailable"], pods.length, Math.ceil, 1)),
       ),
     );
+    const stay = Math.min(
+      ...states.map((state) => amountAt(state, [...strategy, "partition"], pods.length, Math.floor, 0)),
+    );
+    const gone = seen.gone(namespaceOf(set), now - staleMs);
+    const old = [...pods, ...gone].filter(
+      (each) => ![newest, undefined].includes(imageOf(each, name)),
+    ).length;
+    if (old < stay)
+      wrong.push(`SidecarSet ${set.metadata.name}: ${old} pods keep their sidecars, ${stay} have to`);
     if (isReady(before) && out - unheard > most)
       wrong.push(`SidecarSet ${set.metadata.name}: ${out} pods are out of service, ${most} may be`);
     return wrong;

@@ -1,0 +1,94 @@
+/** An object that people of a simulation apply, and what most of them are made of. */
+import type { Chance } from "./chance.ts";
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: object };
+  readonly spec?: object;
+}
+
+export interface Applied {
+  /** Of the object, below the server. */
+  readonly path: string;
+  readonly manifest: Manifest;
+  /** A merge patch that somebody may send later. */
+  readonly change: (chance: Chance) => object;
+}
+
+export type Maker = (chance: Chance, namespace: string, name: string) => Applied;
+
+const images = ["web:1", "web:2", "web:3", "web:4"] as const;
+export const apps = "apps.kruise.io";
+
+export function image(chance: Chance): string {
+  return chance.oneOf(images);
+}
+
+export function amount(chance: Chance, most: number): number | string {
+  return chance.is(0.3) ? `${chance.oneOf([10, 25, 34, 50, 100])}%` : chance.whole(1, most);
+}
+
+export function partition(chance: Chance): number | string {
+  return chance.is(0.5) ? 0 : chance.is(0.6) ? `${chance.oneOf([20, 50, 90])}%` : chance.whole(1, 4);
+}
+
+export function template(name: string, chance: Chance, more: object = {}, labels: object = {}): object {
+  return {
+    metadata: { labels: { app: name, group: "simulated", ...labels } },
+    spec: {
+      terminationGracePeriodSeconds: chance.oneOf([0, 1, 10]),
+      containers: [{ name: "main", image: image(chance) }],
+      ...more,
+    },
+  };
+}
+
+export function selector(name: string): object {
+  return { matchLabels: { app: name } };
+}
+
+export function newImage(chance: Chance): object {
+  return { spec: { template: { spec: { containers: [{ name: "main", image: image(chance) }] } } } };
+}
+
+export function newEnvironment(chance: Chance): object {
+  const env = [{ name: "ROUND", value: String(chance.whole(1, 9)) }];
+  return { spec: { template: { spec: { containers: [{ name: "main", image: image(chance), env }] } } } };
+}
+
+export function newAnnotation(chance: Chance): object {
+  return { spec: { template: { metadata: { annotations: { round: String(chance.whole(1, 9)) } } } } };
+}
+
+export function object(
+  version: string,
+  plural: string,
+  kind: string,
+  at: { readonly namespace?: string; readonly name: string },
+  spec: object,
+  change: (chance: Chance) => object,
+): Applied {
+  const [group = "", number = ""] = version.split("/");
+  const place = at.namespace === undefined ? "" : `/namespaces/${at.namespace}`;
+  return {
+    path: `/apis/${group}/${number}${place}/${plural}/${at.name}`,
+    manifest: { apiVersion: version, kind, metadata: { ...at }, spec },
+    change,
+  };
+}
+
+/** Of what people have made by a name that a controller would like to have. */
+export const theirsLabel = "simulated.io/theirs";
+
+/** A label that keeps a pod from being deleted or updated until somebody takes it off (`hook_keeper.ts`). */
+export const heldLabel = "simulated.io/held";
+
+/** Hooks of a workload, and the labels of its pods; mostly none. */
+export function heldBy(chance: Chance): { readonly labels: object; readonly spec: object } {
+  if (!chance.is(0.25)) return { labels: {}, spec: {} };
+  const labels = { [heldLabel]: "true" };
+  const hook = { labelsHandler: labels };
+  const lifecycle = chance.oneOf([{ preDelete: hook }, { preDelete: hook, inPlaceUpdate: hook }]);
+  return { labels, spec: { lifecycle } };
+}

@@ -1,0 +1,76 @@
+/** ImagePullJobs and EphemeralJobs: no more nodes and pods at a time than they say. ConfigMaps of others stay as they are. */
+import type { StoredObject } from "../../sandbox/index.ts";
+import { theirsLabel } from "../applied.ts";
+import { isByController } from "./disruptions.ts";
+import { at, isActive, isTerminating, listAt, numberAt, textAt } from "./fields.ts";
+import type { Rule } from "./rule.ts";
+
+const overPhases = ["Succeeded", "Failed"];
+
+export const pulls: Rule = (write) => {
+  const { cluster, seen, resource, staleMs } = write;
+  if (!isByController(write) || resource !== "nodeimages.apps.kruise.io") return [];
+  const nodes = cluster.objects(resource);
+  return cluster.objects("imagepulljobs.apps.kruise.io").flatMap((job) => {
+    const active = nodes.filter((node) => pullsFor(node, job)).length;
+    const most = Math.max(
+      ...seen.recentStates(job, staleMs).map((state) => numberAt(state, "spec", "parallelism")),
+    );
+    const { namespace, name } = job.metadata;
+    return active > most && !isTerminating(job)
+      ? [`ImagePullJob ${namespace}/${name}: ${active} nodes pull, ${most} may`]
+      : [];
+  });
+};
+
+/**
+ * Has a tag of the job that its agent has not reported as over. Who shares the tag and asked after the job has begun the pull again:
+ * that is not the job's doing (spec images, rule 4).
+ */
+function pullsFor(node: StoredObject, { metadata: { uid } }: StoredObject): boolean {
+  return Object.entries(Object(at(node, "spec", "images"))).some(([image, wanted]) =>
+    listAt(wanted, "tags").some((tag) => {
+      const owned = textAt(listAt(tag, "ownerReferences").at(-1), "uid") === uid;
+      const reported = listAt(node, "status", "imageStatuses", image, "tags").find(
+        (each) => textAt(each, "tag") === textAt(tag, "tag"),
+      );
+      const isOver =
+        numberAt(reported, "version") === numberAt(tag, "version") &&
+        overPhases.includes(textAt(reported, "phase"));
+      return owned && !isOver;
+    }),
+  );
+}
+
+export const looks: Rule = (write) => {
+  const { cluster, seen, resource, namespace, staleMs } = write;
+  if (!isByController(write) || resource !== "pods/ephemeralcontainers") return [];
+  return cluster.objects("ephemeraljobs.apps.kruise.io", namespace).flatMap((job) => {
+    const { name = "" } = job.metadata;
+    const active = cluster.objects("pods", namespace).filter((pod) => isActive(pod) && looksInto(pod, name));
+    const most = Math.max(
+      ...seen.recentStates(job, staleMs).map((state) => numberAt(state, "spec", "parallelism")),
+    );
+    return active.length > most
+      ? [`EphemeralJob ${namespace}/${name}: ${active.length} pods are looked into, ${most} may be`]
+      : [];
+  });
+};
+
+function looksInto(pod: StoredObject, name: string): boolean {
+  const isNamed = (each: unknown): boolean => textAt(each, "name") === name;
+  const status = listAt(pod, "status", "ephemeralContainerStatuses").find(isNamed);
+  return (
+    listAt(pod, "spec", "ephemeralContainers").some(isNamed) &&
+    at(status, "state", "terminated") === undefined
+  );
+}
+
+export const theirs: Rule = (write) => {
+  const { cluster, resource, namespace, name } = write;
+  if (!isByController(write) || resource !== "configmaps") return [];
+  const object = cluster.server.cluster.get(resource, { namespace, name });
+  return object?.metadata.labels?.[theirsLabel] === "true"
+    ? [`ConfigMap ${namespace}/${name} is somebody else's, and was written`]
+    : [];
+};

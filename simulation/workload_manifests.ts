@@ -1,0 +1,176 @@
+/** Workloads with pods of their own, and those over them. */
+
+import {
+  amount,
+  apps,
+  heldBy,
+  image,
+  type Maker,
+  newAnnotation,
+  newEnvironment,
+  newImage,
+  object,
+  partition,
+  selector,
+  template,
+} from "./applied.ts";
+import type { Chance } from "./chance.ts";
+
+export const cloneSet: Maker = (chance, namespace, name) => {
+  const type = chance.oneOf(["InPlaceIfPossible", "InPlaceIfPossible", "ReCreate", "InPlaceOnly"]);
+  const hooks = heldBy(chance);
+  const strategy = (each: Chance): object => ({
+    maxUnavailable: amount(each, 3),
+    partition: partition(each),
+    ...(type === "InPlaceOnly" ? {} : { maxSurge: each.is(0.3) ? each.whole(1, 2) : 0 }),
+  });
+  return object(
+    `${apps}/v1alpha1`,
+    "clonesets",
+    "CloneSet",
+    { namespace, name },
+    {
+      replicas: chance.is(0.1) ? chance.whole(15, 30) : chance.whole(0, 7),
+      selector: selector(name),
+      template: template(name, chance, {}, hooks.labels),
+      ...hooks.spec,
+      minReadySeconds: chance.oneOf([0, 0, 5]),
+      revisionHistoryLimit: chance.whole(1, 3),
+      updateStrategy: { type, paused: chance.is(0.1), ...strategy(chance) },
+    },
+    (each) => {
+      switch (each.whole(0, 7)) {
+        case 0:
+          return { spec: { replicas: each.whole(0, 8) } };
+        case 1:
+          return { spec: { updateStrategy: strategy(each) } };
+        case 2:
+          return { spec: { updateStrategy: { paused: each.is(0.4) } } };
+        case 3:
+          return type === "InPlaceOnly" ? newImage(each) : newEnvironment(each);
+        case 4:
+          return type === "InPlaceOnly" ? newImage(each) : newAnnotation(each);
+        default:
+          return newImage(each);
+      }
+    },
+  );
+};
+
+export const statefulSet: Maker = (chance, namespace, name) => {
+  const podManagementPolicy = chance.oneOf(["OrderedReady", "Parallel"]);
+  const rolling = (each: Chance): object => ({
+    maxUnavailable: podManagementPolicy === "Parallel" ? amount(each, 2) : 1,
+    partition: each.is(0.5) ? 0 : each.whole(1, 4),
+  });
+  const hooks = heldBy(chance);
+  const podUpdatePolicy = chance.oneOf(["InPlaceIfPossible", "ReCreate", "InPlaceOnly"]);
+  return object(
+    `${apps}/v1beta1`,
+    "statefulsets",
+    "StatefulSet",
+    { namespace, name },
+    {
+      replicas: chance.whole(0, 5),
+      serviceName: name,
+      selector: selector(name),
+      podManagementPolicy,
+      template: template(
+        name,
+        chance,
+        { readinessGates: [{ conditionType: "InPlaceUpdateReady" }] },
+        hooks.labels,
+      ),
+      ...hooks.spec,
+      revisionHistoryLimit: chance.whole(1, 3),
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { podUpdatePolicy, paused: chance.is(0.2), ...rolling(chance) },
+      },
+    },
+    (each) => {
+      switch (each.whole(0, 6)) {
+        case 0:
+          return { spec: { replicas: each.whole(0, 6) } };
+        case 1:
+          return { spec: { updateStrategy: { rollingUpdate: rolling(each) } } };
+        case 2:
+          return { spec: { updateStrategy: { rollingUpdate: { paused: each.is(0.4) } } } };
+        case 3:
+          return podUpdatePolicy === "InPlaceOnly" ? newImage(each) : newEnvironment(each);
+        case 4:
+          return { spec: { reserveOrdinals: each.is(0.5) ? [] : [each.whole(0, 3)] } };
+        default:
+          return newImage(each);
+      }
+    },
+  );
+};
+
+export const daemonSet: Maker = (chance, namespace, name) => {
+  const rollingUpdateType = chance.oneOf(["Standard", "InPlaceIfPossible"]);
+  const surges = rollingUpdateType === "Standard" && chance.is(0.5);
+  const rolling = (each: Chance): object => ({
+    ...(surges ? { maxUnavailable: 0, maxSurge: each.whole(1, 2) } : { maxUnavailable: amount(each, 2) }),
+    partition: each.is(0.6) ? 0 : each.whole(1, 2),
+  });
+  return object(
+    `${apps}/v1alpha1`,
+    "daemonsets",
+    "DaemonSet",
+    { namespace, name },
+    {
+      selector: selector(name),
+      template: template(name, chance),
+      revisionHistoryLimit: chance.whole(1, 3),
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { rollingUpdateType, paused: chance.is(0.2), ...rolling(chance) },
+      },
+    },
+    (each) => {
+      switch (each.whole(0, 4)) {
+        case 0:
+          return { spec: { updateStrategy: { rollingUpdate: rolling(each) } } };
+        case 1:
+          return { spec: { updateStrategy: { rollingUpdate: { paused: each.is(0.4) } } } };
+        case 2:
+          return newEnvironment(each);
+        default:
+          return newImage(each);
+      }
+    },
+  );
+};
+
+export const unitedDeployment: Maker = (chance, namespace, name) =>
+  object(
+    `${apps}/v1alpha1`,
+    "uniteddeployments",
+    "UnitedDeployment",
+    { namespace, name },
+    {
+      replicas: chance.whole(1, 6),
+      selector: selector(name),
+      template: {
+        cloneSetTemplate: {
+          metadata: { labels: { app: name } },
+          spec: {
+            selector: selector(name),
+            template: template(name, chance),
+            updateStrategy: {
+              type: "RollingUpdate",
+              rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible" },
+            },
+          },
+        },
+      },
+      topology: { subsets: [{ name: "one" }, { name: "two", ...(chance.is(0.4) ? { replicas: 1 } : {}) }] },
+    },
+    (each) => {
+      const containers = [{ name: "main", image: image(each) }];
+      return each.is(0.5)
+        ? { spec: { replicas: each.whole(1, 6) } }
+        : { spec: { template: { cloneSetTemplate: { spec: { template: { spec: { containers } } } } } } };
+    },
+  );
