@@ -1,5 +1,6 @@
 /** What a controller takes out of service: within the budget, not while it is paused, and not beyond the partition. */
 import type { StoredObject } from "../../sandbox/index.ts";
+import type { SimulatedCluster } from "../cluster.ts";
 import { conditionIs, conditionOf, isActive, isReady, listAt, nodeOf, numberAt, textAt } from "./fields.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
 import type { SeenOwner, SeenPod } from "./seen.ts";
@@ -26,7 +27,7 @@ export const disruptions: Rule = (write) => {
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
   if (isUnwanted(pod, states)) return wrong;
-  wrong.push(...beyondBudget(write, owner, states));
+  wrong.push(...beyondBudget(write, owner, pod, states));
   if (!isSurplus(owner, pod, states) && states.every((state) => owner.kind.isPaused(state)))
     wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
   return wrong;
@@ -62,7 +63,7 @@ function beyondSurge(
   const besides = (each: SeenPod): SeenPod[] =>
     active.filter((other) => other !== each && nodeOf(other.now) === nodeOf(each.now));
   const serves = ({ now }: SeenPod): boolean =>
-    isReady(now) && (conditionOf(now, "Ready")?.since ?? 0) + staleMs < cluster.clock.now();
+    isReady(now) && readySince(now) + staleMs < cluster.clock.now();
   pod.isSurge = besides(pod).some(serves);
   const surging = active.filter((each) => each.isSurge && besides(each).length > 0).length;
   const most = Math.max(...states.map((state) => kind.maxSurge(state, cluster.objects("nodes").length)));
@@ -128,25 +129,25 @@ function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly Sto
  * while it surges is served by either.
  */
 function beyondBudget(
-  { cluster, now: today, staleMs }: SeenWrite,
+  write: SeenWrite,
   { kind, name, pods }: SeenOwner,
+  pod: SeenPod,
   states: readonly StoredObject[],
 ): string[] {
+  const { cluster, now: today, staleMs } = write;
+  if (isMaturing(write, pod, states)) return [];
   const heard = today - staleMs;
-  const { clock, replicas } = cluster;
-  const areClocksRight = replicas.every((replica) => replica.clock.now() === clock.now());
-  const minReady = areClocksRight
-    ? Math.min(...states.map((each) => numberAt(each, "spec", "minReadySeconds")))
-    : 0;
-  const isLong = (pod: StoredObject): boolean =>
-    (conditionOf(pod, "Ready")?.since ?? 0) + minReady * 1000 <= clock.now();
+  const minReady = areClocksRight(cluster) ? Math.min(...minReadySeconds(states)) : 0;
+  const isLong = (each: StoredObject): boolean => readySince(each) + minReady * 1000 <= cluster.clock.now();
   const served = [...pods.values()].filter(
     ({ now, isGone, outSince }) =>
       (!isGone && ((isReady(now) && isLong(now)) || specifiedLabel in (now.metadata.labels ?? {}))) ||
       (outSince !== undefined && outSince >= heard),
   );
   const isByNode = states.every((state) => kind.replicas(state) === undefined);
-  const available = isByNode ? nodesOf(served).size : served.length;
+  const servedNodes = nodesOf(served);
+  if (isByNode && servedNodes.has(nodeOf(pod.now))) return [];
+  const available = isByNode ? servedNodes.size : served.length;
   const there = nodesOf([...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)));
   const floors = states.map((state) => {
     const replicas = kind.replicas(state) ?? there.size;
@@ -155,6 +156,30 @@ function beyondBudget(
   const floor = Math.min(...floors);
   if (available >= floor) return [];
   return [`${name}: ${available} ${isByNode ? "nodes" : "pods"} are in service, ${floor} have to be`];
+}
+
+/** Ready, but not for long enough as far as a controller can know: it is not available, and may go (spec cloneset, rule 43). */
+function isMaturing(
+  { cluster, staleMs }: SeenWrite,
+  { before = { metadata: {} } }: SeenPod,
+  states: readonly StoredObject[],
+): boolean {
+  const minReady = Math.max(...minReadySeconds(states));
+  if (minReady === 0) return false;
+  return !areClocksRight(cluster) || readySince(before) + minReady * 1000 + staleMs > cluster.clock.now();
+}
+
+function minReadySeconds(states: readonly StoredObject[]): number[] {
+  return states.map((state) => numberAt(state, "spec", "minReadySeconds"));
+}
+
+/** Milliseconds since the epoch. */
+function readySince(pod: StoredObject): number {
+  return conditionOf(pod, "Ready")?.since ?? 0;
+}
+
+function areClocksRight({ clock, replicas }: SimulatedCluster): boolean {
+  return replicas.every((replica) => replica.clock.now() === clock.now());
 }
 
 function nodesOf(pods: readonly SeenPod[]): ReadonlySet<string> {
