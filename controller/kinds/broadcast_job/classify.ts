@@ -2,6 +2,7 @@
 import type { Node, Pod } from "../../../kube/index.ts";
 import { NodePods } from "../../rollout/pods/node_pods.ts";
 import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import { isActive } from "../../rollout/pods/pod_state.ts";
 import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { needsKruiseReady } from "../../rollout/pods/readiness.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
@@ -14,6 +15,8 @@ export interface Task {
   state: TaskState;
   /** A write is in flight: no further action is planned for it. */
   busy: boolean;
+  /** Active as the server shows it, and its deletion is not answered. */
+  leaving: boolean;
   /** The node that it is on or meant for is no longer there: it holds up nothing. */
   lost: boolean;
 }
@@ -38,7 +41,9 @@ export type BroadcastJobCount =
   /** Stored active pods; those that are being created are not among them. */
   | "active"
   /** Pods that take up parallelism: also those being created. */
-  | "occupying";
+  | "occupying"
+  /** Those that do so no more once their deletion is answered. */
+  | "leaving";
 
 interface Groups {
   /** Nodes that the pod fits and that have none. */
@@ -96,16 +101,17 @@ export class TaskIndex extends PodIndex<void, Groups, BroadcastJobCount, TaskNod
 function nodeWith({ slot: name, stored, writes }: SlotPods, source: TaskSource): TaskNode {
   const node = name === "" ? undefined : source.node(name);
   const exists = node !== undefined;
-  const task = (pod: Pod, busy: boolean): Task => ({
-    pod,
-    busy,
+  const task = (shown: Pod, write: Pod | undefined): Task => ({
+    pod: write ?? shown,
+    busy: write !== undefined,
+    leaving: write !== undefined && isActive(shown) && !isActive(write),
     lost: name !== "" && !exists,
-    state: taskStateOf(pod, source.restartLimit),
+    state: taskStateOf(write ?? shown, source.restartLimit),
   });
-  const tasks = stored.map((pod) => task(writes.get(pod.uid) ?? pod, writes.has(pod.uid)));
+  const tasks = stored.map((pod) => task(pod, writes.get(pod.uid)));
   for (const pod of writes.values()) {
     if (stored.some((one) => one.name === pod.name)) continue;
-    if (isBeingCreated(pod) || pod.deletionAt !== undefined) tasks.push(task(pod, true));
+    if (isBeingCreated(pod) || pod.deletionAt !== undefined) tasks.push(task(pod, pod));
   }
   if (writes.size > 0) tasks.sort((a, b) => byAge(a.pod, b.pod));
   return { name, exists, fits: exists && source.fits(node), tasks };
@@ -138,6 +144,7 @@ function countsOf(node: TaskNode): BroadcastJobCount[] {
   for (const task of node.tasks) {
     if (task.state === "succeeded") counts.push("succeeded");
     if (task.state === "failed" || task.state === "over") counts.push("failed");
+    if (task.leaving && !task.lost) counts.push("leaving");
     if (!occupies(task)) continue;
     counts.push("occupying");
     if (!isBeingCreated(task.pod)) counts.push("active");

@@ -116,6 +116,30 @@ t.test("property: from event to event the same plans as from nothing", async (t)
   t.ok(plans > 4000, `${plans} plans`);
 });
 
+t.test("no pod is made in place of one whose deletion is not answered", async (t) => {
+  const model = new Model(broadcastJob({ parallelism: 1 }), ["n0", "n1"]);
+  const { kept, writes } = begun(model);
+  const [pod] = model.owned();
+  if (pod === undefined) throw new Error("no pod was made");
+  model.changeNode(nodeOf(pod), { unschedulable: true });
+  t.match(kept.send().actions, [{ type: "delete pod" }]);
+  t.same(kept.send().actions, [], "it may be stored before that");
+  writes.arrive(0, (action) => kept.perform(action));
+  t.match(kept.send().actions, [{ type: "create pod" }], "the pod shows that it goes");
+});
+
+/** Its first pods are made, and run. */
+function begun(model: Model) {
+  const writes = new LateWrites();
+  const kept = new KeptIndex(planningOf(model, writes, false));
+  for (let count = 0; count < 5; count++) {
+    kept.send();
+    while (writes.size > 0) kept.answer();
+    for (const { name } of model.owned()) model.place(name);
+  }
+  return { kept, writes };
+}
+
 /** A job on many nodes, and the nodes that a pass looks at. */
 function watched(nodes: number) {
   const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(4, "0")}`);

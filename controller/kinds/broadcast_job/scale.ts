@@ -10,7 +10,8 @@ export function planScale(state: BroadcastJobState, decisions: Decisions, limit:
   const { pods } = state;
   const { missing } = pods.groups;
   planDeletions(noted(pods, misplacedOn), decisions);
-  const room = Math.max(0, limit - pods.count("occupying"));
+  // A successor sent before a deletion is answered may be stored first: more pods at a time than parallelism allows.
+  const room = Math.max(0, limit - pods.count("occupying") - pods.count("leaving"));
   /** Of new pods. */
   const names = new Set<string>();
   const nodes = missing.first(room);
