@@ -6,6 +6,7 @@ import { isKubeError, messageOf, type Outcome, type WorkQueue } from "../../kube
 import { earliest } from "../plan/earliest.ts";
 import type { Outcomes, WriteOutcome } from "../plan/effects.ts";
 import { eventTarget } from "../plan/event_target.ts";
+import { Backoff } from "./executor/backoff.ts";
 import { Executor } from "./executor/executor.ts";
 import { failureOf } from "./executor/failure.ts";
 import { KindExecutor } from "./executor/kind_executor.ts";
@@ -15,12 +16,15 @@ import { StatusWriter } from "./status_writer.ts";
 
 /** Somebody else was faster: what they did is on its way here, or here already. */
 const RACE_MS = 100;
+/** What they did may be slow to come, and brings another pass when it does. */
+const LONGEST_RACE_MS = 5_000;
 
 export function plainShellOf(
   deps: SharedDeps,
   reconciler: PlainReconciler,
 ): { reconcile(key: string): Promise<Outcome> } {
   const executor = new Executor(deps, reconciler);
+  const races = racesOf(deps);
   const planned = async (key: string): Promise<Planned | undefined> => {
     const result = await reconciler.reconcile(key);
     if (result === undefined) return undefined;
@@ -32,7 +36,11 @@ export function plainShellOf(
       });
     return { requeueAfterMs, execute };
   };
-  return { reconcile: (key) => runPass(deps.queue, key, () => planned(key)) };
+  return { reconcile: (key) => runPass(deps.queue, races, key, () => planned(key)) };
+}
+
+function racesOf({ clock }: Pick<SharedDeps, "clock">): Backoff {
+  return new Backoff({ clock, baseDelayMs: RACE_MS, maxDelayMs: LONGEST_RACE_MS });
 }
 
 /** Carries out, and tells the reconciler how it ended. */
@@ -57,21 +65,24 @@ interface Planned {
   execute(): Promise<void>;
 }
 
-/** One pass of any controller. A refused write is retried by the backoff of the queue, a lost race soon and without it. */
+/** One pass of any controller. A refused write is retried by the backoff of the queue, a lost race by one of its own. */
 async function runPass(
   queue: Pick<WorkQueue, "addAfter">,
+  races: Backoff,
   key: string,
   plan: () => Promise<Planned | undefined>,
 ): Promise<Outcome> {
   let requeueAfterMs: number | undefined;
   try {
     const planned = await plan();
-    if (planned === undefined) return {};
-    requeueAfterMs = planned.requeueAfterMs;
-    await planned.execute();
-    return { requeueAfterMs };
+    requeueAfterMs = planned?.requeueAfterMs;
+    await planned?.execute();
+    races.forget(key);
+    return planned === undefined ? {} : { requeueAfterMs };
   } catch (error) {
-    if (failureOf(error) === "race") return { requeueAfterMs: earliest([requeueAfterMs, RACE_MS]) };
+    if (failureOf(error) === "race")
+      return { requeueAfterMs: earliest([requeueAfterMs, races.failed(key, error)]) };
+    races.forget(key);
     // What time alone changes does not wait for the backoff of a write that is refused.
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
     throw error;
@@ -83,6 +94,7 @@ export class Shell<T extends StatusObject> {
   readonly #reconciler: Reconciler<T>;
   readonly #status: StatusWriter<T>;
   readonly #executor: KindExecutor<T>;
+  readonly #races: Backoff;
   /** By key: the generation that no plan could work with when it was last tried. */
   readonly #failing = new Map<string, number>();
 
@@ -91,6 +103,7 @@ export class Shell<T extends StatusObject> {
     this.#reconciler = reconciler;
     this.#status = new StatusWriter(deps, (key) => this.coalescingMs(key));
     this.#executor = new KindExecutor(deps, reconciler);
+    this.#races = racesOf(deps);
   }
 
   /** Milliseconds in which further events of the same object are gathered. */
@@ -102,6 +115,7 @@ export class Shell<T extends StatusObject> {
   forget(key: string, uid: string): void {
     this.#status.forget(uid);
     this.#executor.forget(uid);
+    this.#races.forget(key);
     this.#reconciler.forget?.(key, uid);
   }
 
@@ -112,7 +126,7 @@ export class Shell<T extends StatusObject> {
 
   async reconcile(key: string): Promise<Outcome> {
     try {
-      return await runPass(this.#deps.queue, key, () => this.#plan(key));
+      return await runPass(this.#deps.queue, this.#races, key, () => this.#plan(key));
     } catch (error) {
       // A refusal of the server says nothing about the object.
       if (!isKubeError(error)) this.#reportFailure(key, error);

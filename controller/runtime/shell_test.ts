@@ -212,6 +212,8 @@ t.test("who was faster is looked at again; other refusals are the queue's, and t
   for (const code of ["Conflict", "NotFound", "AlreadyExists"] as const) {
     refuse(code);
     t.same(await run(), { requeueAfterMs: 100 });
+    refuse();
+    await run();
   }
   t.equal(queue.delayed, 0);
   refuse("NotFound", "namespaces");
@@ -221,6 +223,27 @@ t.test("who was faster is looked at again; other refusals are the queue's, and t
   t.equal(queue.delayed, 1, "what time alone changes");
   t.same(events, [], "what the server refused is no matter of the object");
   queue.stop();
+});
+
+t.test("who is faster again and again is waited for ever longer, within bounds", async (t) => {
+  const {
+    store,
+    refuse,
+    pass: run,
+  } = scene({ pass: () => ({ effects: [{ type: "patch object", body: {} }] }) });
+  store();
+  refuse("Conflict");
+  const waits: unknown[] = [];
+  for (let nth = 0; nth < 8; nth++) waits.push(await run());
+  const expected = [100, 200, 400, 800, 1600, 3200, 5000, 5000];
+  t.same(
+    waits,
+    expected.map((requeueAfterMs) => ({ requeueAfterMs })),
+  );
+  refuse();
+  t.same(await run(), { requeueAfterMs: undefined });
+  refuse("Conflict");
+  t.same(await run(), { requeueAfterMs: 100 }, "a pass went well meanwhile");
 });
 
 t.test("an object that no plan can work with is reported once a generation", async (t) => {

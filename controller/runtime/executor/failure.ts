@@ -5,7 +5,7 @@
  * |---|---|---|---|
  * | `aborted`: this process may no longer write | nothing | ends | ends |
  * | `wait`: a budget does not allow that a pod is disrupted | nothing | — | is tried again after 1 s |
- * | `race`: somebody else was faster (Conflict, NotFound, AlreadyExists) | nothing | is made again after 100 ms | is held by its backoff |
+ * | `race`: somebody else was faster (Conflict, NotFound, AlreadyExists) | nothing | is made again after 100 ms; after more in a row later, but within 5 s | is held by its backoff |
  * | `refused`: everything else | the event that the effect has for it; of a rollout also the log, and the part of the status | is made again after the backoff of the queue | is held by its backoff |
  *
  * What came after the effect is dropped. An effect may say that it is as good as done after a race, or that a race is a refusal
