@@ -71,7 +71,7 @@ function beyondSurge(
 }
 
 /** Brought back into service before it runs what it asks for. */
-function tooEarly({ name }: SeenOwner, { before, now, isGone }: SeenPod): string[] {
+function tooEarly({ name }: SeenOwner, { born, before, now, isGone }: SeenPod): string[] {
   const isBack =
     before !== undefined &&
     !isGone &&
@@ -84,6 +84,8 @@ function tooEarly({ name }: SeenOwner, { before, now, isGone }: SeenPod): string
       textAt(status, "image"),
     ]),
   );
+  // What never ran, and has the image that it was made with, is not waited for (spec inplace-update, rule 15 d).
+  if (!running.has("main") && mainImage(now) === mainImage(born)) return [];
   // A SidecarSet's update does not wait for that of the workload, nor the other way round.
   return listAt(now, "spec", "containers")
     .filter((container) => textAt(container, "name") === "main")
