@@ -83,9 +83,10 @@ export class Edits<T> {
       await this.#patch(ref, edits, first.context);
       for (const { settle } of edits) settle();
     } catch (error) {
-      if (edits.length === 1) first.settle(error);
-      // One bad edit must not take the others with it.
-      else for (const edit of edits) await this.#together(ref, [edit]);
+      // One bad edit must not take the others with it. A race that was lost again and again is nobody's, and one alone would lose it, too.
+      if (edits.length > 1 && !isKubeError(error, "Conflict"))
+        for (const edit of edits) await this.#together(ref, [edit]);
+      else for (const { settle } of edits) settle(error);
     }
   }
 

@@ -90,6 +90,22 @@ t.test("an edit that is refused does not take the others with it", async (t) => 
   t.same(Object.keys(base.stored()).sort(), ["fine", "good"]);
 });
 
+t.test(
+  "a race that is lost again and again is lost by all edits of the patch, and not tried for each",
+  async (t) => {
+    let patches = 0;
+    const { write } = await world(() => {
+      patches++;
+      return Promise.reject(new KubeError("Conflict", "somebody else was faster"));
+    });
+    await write("a");
+    const patchesOfOne = patches;
+    const errors = await Promise.all(["b", "c", "d"].map(write));
+    t.ok(errors.every((error) => isKubeError(error, "Conflict")));
+    t.equal(patches, 2 * patchesOfOne);
+  },
+);
+
 t.test("an object that is gone is gone here, too", async (t) => {
   const { server, objects, write, executor } = await world();
   server.remove(plural, "n");
