@@ -78,7 +78,7 @@ async function runPass(
     requeueAfterMs = planned?.requeueAfterMs;
     await planned?.execute();
     races.forget(key);
-    return planned === undefined ? {} : { requeueAfterMs };
+    return { requeueAfterMs };
   } catch (error) {
     if (failureOf(error) === "race")
       return { requeueAfterMs: earliest([requeueAfterMs, races.failed(key, error)]) };

@@ -2,7 +2,17 @@
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import type { Plot, PlotAxis, PlotScale, PlotSeries } from "../shared/plots.ts";
 import { type Heights, plotHeight, plotWidth, sampleOf, seriesPaths } from "./plot_paths.ts";
-import { amountWords, placeAt, pointAt, roundTicks, scaleTicks, shareOf, tickWords } from "./plot_scale.ts";
+import {
+  amountWords,
+  highestOf,
+  placeAt,
+  pointAt,
+  roundTicks,
+  scaleTicks,
+  shareOf,
+  stacked,
+  tickWords,
+} from "./plot_scale.ts";
 import { shapeSample } from "./samples.ts";
 import { clockTime } from "./words.ts";
 
@@ -59,22 +69,13 @@ export function plotView(view: PlotView): TemplateResult {
 
 function ticksOf({ series }: Plot, { most, isWhole }: PlotScale, isRight: boolean): number[] {
   const own = series.filter((each) => (each.isRight === true) === isRight);
-  const areas = own.filter(({ form }) => form === "area");
+  const areas = own.filter(({ form }) => form === "area").map(({ points }) => points);
   const highest = own.reduce(
     // A limit has room above it, so that it can be told from the edge.
-    (high, { form, points }) => {
-      const room = form === "limit" ? 1.1 : 1;
-      return points.reduce((most, [, value]) => Math.max(most, room * value), high);
-    },
-    most,
+    (high, { form, points }) => Math.max(high, (form === "limit" ? 1.1 : 1) * highestOf(points)),
+    Math.max(most, highestOf(stacked(areas).at(-1) ?? [])),
   );
-  const sums = areas[0]?.points.map((_, at) =>
-    areas.reduce((sum, { points }) => sum + (points[at]?.[1] ?? 0), 0),
-  );
-  return scaleTicks(
-    (sums ?? []).reduce((high, sum) => Math.max(high, sum), highest),
-    isWhole,
-  );
+  return scaleTicks(highest, isWhole);
 }
 
 function scaleNames(ticks: readonly number[], side: "left" | "right"): TemplateResult {

@@ -76,3 +76,8 @@ export function stacked(areas: readonly (readonly PlotPoint[])[]): PlotPoint[][]
   }
   return sums;
 }
+
+/** The largest value; 0 where there is none above it. */
+export function highestOf(points: readonly PlotPoint[]): number {
+  return points.reduce((high, [, value]) => Math.max(high, value), 0);
+}

@@ -1,7 +1,8 @@
 /** Pods of which only their numbers are known, as cells of the grid. Pure. */
-import type { Plot, PlotHue } from "../shared/plots.ts";
+import type { Plot } from "../shared/plots.ts";
 import type { GridPod } from "./grid.ts";
 import { valueAt } from "./plot.ts";
+import { highestOf, stacked } from "./plot_scale.ts";
 
 /** One cell stands for more pods where there would be more cells than this. */
 const mostCells = 2_000;
@@ -26,17 +27,14 @@ export function podsAt(plot: Plot, at: number): PodCells {
 }
 
 /** The same at all places, so that cells can be compared. */
-export function podsPerCellOf({ series }: Plot): number {
-  const areas = series.filter(({ state }) => state !== undefined);
-  const totals = areas[0]?.points.map((_, index) =>
-    areas.reduce((sum, { points }) => sum + (points[index]?.[1] ?? 0), 0),
-  );
-  const most = (totals ?? []).reduce((high, total) => Math.max(high, total), 0);
+function podsPerCellOf({ series }: Plot): number {
+  const areas = series.filter(({ state }) => state !== undefined).map(({ points }) => points);
+  const most = highestOf(stacked(areas).at(-1) ?? []);
   return [1, 2, 5, 10, 20, 50, 100, 200, 500].find((each) => most / each <= mostCells) ?? 1_000;
 }
 
 /** Number of a hue among the colours of the grid: the one behind those of revisions stands back. */
 export function hueNumber(revision: string): number {
-  const hue: PlotHue | number = Number(revision);
+  const hue = Number(revision);
   return Number.isInteger(hue) ? hue : 6;
 }

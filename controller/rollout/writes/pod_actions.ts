@@ -99,6 +99,7 @@ export function writePod(
     pod,
     after,
     begins: begins === true,
+    // What a hook holds does not come back by itself.
     leaves: (disrupts || begins === true) && isReady(pod),
     effects,
   };
