@@ -227,6 +227,7 @@ t.test(
     await page.waitForSelector(".drop-here");
     await drop(page, [["web.yaml", "kind: Y\n"]]);
     await page.waitForSelector("text=If web.yaml were applied");
+    await page.waitForSelector(".plan .outcome b");
     t.strictSame(
       asked.filter(({ manifest }) => manifest !== undefined),
       [{ manifest: "kind: Y\n" }],
@@ -357,5 +358,6 @@ t.test("kinds without a plan, the past and other workloads have none of it", { s
   await untilShown("no plan", async () => (await page.locator(".plan").count()) === 0);
   await drop(page, [["web.yaml", "kind: Y\n"]]);
   await page.waitForSelector("text=If web.yaml were applied");
+  await page.waitForSelector(".plan .outcome b");
   t.strictSame(asked.at(-1), { manifest: "kind: Y\n" }, "it may be of another workload");
 });
