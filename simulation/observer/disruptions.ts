@@ -1,13 +1,24 @@
 /** What a controller takes out of service: within the budget, not while it is paused, and not beyond the partition. */
 import type { StoredObject } from "../../sandbox/index.ts";
 import type { SimulatedCluster } from "../cluster.ts";
-import { conditionIs, conditionOf, isActive, isReady, listAt, nodeOf, numberAt, textAt } from "./fields.ts";
+import {
+  conditionIs,
+  conditionOf,
+  controllerOf,
+  isActive,
+  isReady,
+  listAt,
+  nodeOf,
+  numberAt,
+  textAt,
+} from "./fields.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
 import type { SeenOwner, SeenPod } from "./seen.ts";
 import { hasOrdinal, ordinalOf } from "./workloads.ts";
 
 const specifiedLabel = "apps.kruise.io/specified-delete";
 const revisionLabel = "controller-revision-hash";
+const stateLabel = "lifecycle.apps.kruise.io/state";
 
 export const disruptions: Rule = (write) => {
   const { pod, seen, staleMs, verb, resource } = write;
@@ -23,7 +34,7 @@ export const disruptions: Rule = (write) => {
     ...(isNew ? tooMany(owner, states) : []),
     ...(isNew ? beyondSurge(write, owner, pod, states) : []),
   ];
-  if (pod.before === undefined || !isReady(pod.before) || (!pod.isGone && isReady(pod.now))) return wrong;
+  if (pod.before === undefined || !isServing(pod.before) || (!pod.isGone && isServing(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
   if (isUnwanted(pod, states)) return wrong;
@@ -32,6 +43,12 @@ export const disruptions: Rule = (write) => {
     wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
   return wrong;
 };
+
+/** A CloneSet's pod that its hook is asked about is not available from then on, ready or not (spec cloneset, rules 7 and 57). */
+function isServing(pod: StoredObject): boolean {
+  const isPreparing = pod.metadata.labels?.[stateLabel] === "PreparingUpdate";
+  return isReady(pod) && !(isPreparing && controllerOf(pod)?.kind === "CloneSet");
+}
 
 export function isByController({ userAgent }: SeenWrite): boolean {
   return userAgent.startsWith("replica-");
@@ -143,7 +160,7 @@ function beyondBudget(
   const isLong = (each: StoredObject): boolean => readySince(each) + minReady * 1000 <= cluster.clock.now();
   const served = [...pods.values()].filter(
     ({ now, isGone, outSince }) =>
-      (!isGone && ((isReady(now) && isLong(now)) || specifiedLabel in (now.metadata.labels ?? {}))) ||
+      (!isGone && ((isServing(now) && isLong(now)) || specifiedLabel in (now.metadata.labels ?? {}))) ||
       (outSince !== undefined && outSince >= heard),
   );
   const isByNode = states.every((state) => kind.replicas(state) === undefined);
