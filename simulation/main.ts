@@ -132,13 +132,39 @@ async function judgeMutants(order: Order): Promise<number> {
 
 async function judgeMutant(order: Order, { name, needs = "" }: Mutant): Promise<Caught> {
   const began = Date.now();
-  const { told, failures } = await tellAll({ ...order, mutant: name, needs }, () => undefined);
-  const [first] = failures;
-  const { check = "", text = "" } = first?.failure?.run.violations[0] ?? {};
+  const { stories, found } = await firstWrong({ ...order, mutant: name, needs });
+  const { check = "", text = "" } = found?.failure?.run.violations[0] ?? {};
   const seconds = Math.ceil((Date.now() - began) / 1000);
-  const result = { name, check, text, stories: told, seed: first?.seed ?? order.from, seconds };
+  const result = { name, check, text, stories, seed: found?.seed ?? order.from, seconds };
   record(result);
   return result;
+}
+
+/** A story that goes wrong without the mutant, too, says nothing of it: the next ones are told. */
+async function firstWrong(order: Order): Promise<{ stories: number; found?: Told }> {
+  let { from } = order;
+  let stories = 0;
+  while (stories < order.seeds) {
+    const { told, failures } = await tellAll(
+      { ...order, from, seeds: order.seeds - stories },
+      () => undefined,
+    );
+    stories += told;
+    const [found] = failures;
+    if (found === undefined) break;
+    if (!(await isWrongAnyway(order, found.seed))) return { stories, found };
+    from = found.seed + 1;
+  }
+  return { stories };
+}
+
+async function isWrongAnyway(order: Order, seed: number): Promise<boolean> {
+  const { failures } = await tellAll(
+    { ...order, from: seed, seeds: 1, mutant: "", needs: "", workers: 1 },
+    () => undefined,
+  );
+  if (failures.length > 0) console.log(`story ${seed} goes wrong without a mutant, too`);
+  return failures.length > 0;
 }
 
 async function tellAll(order: Order, told: (totals: Totals) => void): Promise<Totals> {
