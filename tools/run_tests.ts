@@ -5,14 +5,17 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { countsIn, failuresIn, fileIn } from "./tap_results.ts";
 
 // Each file is a process: without the cache each would strip and compile the same hundreds of modules.
 const NODE_COMPILE_CACHE = join(import.meta.dirname, "..", "node_modules", ".cache", "node-compile");
+const plainProcesses = pathToFileURL(join(import.meta.dirname, "..", "testkit", "plain_processes.mjs"));
+const NODE_OPTIONS = `${process.env["NODE_OPTIONS"] ?? ""} --import=${plainProcesses}`.trim();
 // Not terse nor base: they move the cursor, and say nothing of files that pass.
 const child = spawn("tap", ["--reporter=tap", ...process.argv.slice(2)], {
   stdio: ["inherit", "pipe", "inherit"],
-  env: { NODE_COMPILE_CACHE, ...process.env },
+  env: { NODE_COMPILE_CACHE, ...process.env, NODE_OPTIONS },
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => {
