@@ -113,6 +113,8 @@ import { suite as situations } from "./y01_situations.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
+  situations,
+  spreadKinds,
   isolation,
   definitions,
   cronJobs,
@@ -212,7 +214,6 @@ export const suites: readonly Suite[] = [
   persistentState,
   nativePersistentState,
   workloadSpread,
-  spreadKinds,
   failover,
   twoAddresses,
   deletionProtection,
@@ -224,7 +225,6 @@ export const suites: readonly Suite[] = [
   agentFaults,
   daemonNodes,
   livePage,
-  situations,
 ];
 
 /**
