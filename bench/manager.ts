@@ -40,6 +40,8 @@ export interface OwnManagerOptions {
   uninstall: boolean;
   /** Of the controller, as its `--feature-gates` takes them. */
   gates?: string | undefined;
+  /** Further ones of the controller. */
+  flags?: readonly string[];
   /** Its processes are held on these; default: anywhere. */
   cores?: string | undefined;
   clock: Clock;
@@ -104,7 +106,7 @@ class OwnManager implements Manager {
   }
 
   async start(): Promise<void> {
-    const { gates, cores } = this.#options;
+    const { gates, cores, flags = [] } = this.#options;
     const child = this.#spawn([
       "controller",
       "--kubeconfig",
@@ -113,6 +115,7 @@ class OwnManager implements Manager {
       ...(gates === undefined ? [] : [`--feature-gates=${gates}`]),
       `--metrics-addr=127.0.0.1:${this.#ports.metrics}`,
       `--health-probe-addr=127.0.0.1:${this.#ports.health}`,
+      ...flags,
     ]);
     this.#child = child;
     endWithThisProcess(child);

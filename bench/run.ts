@@ -51,6 +51,7 @@ export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps
     controller: settings.controller ?? deps.controller,
     kinds: settings.scenario.kinds,
     gates: settings.scenario.gates,
+    controllerFlags: settings.controllerFlags,
     cores: settings.cores,
     seed: settings.seed,
     clock,

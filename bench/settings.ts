@@ -28,6 +28,8 @@ export interface RunSettings {
   readonly label: string | undefined;
   /** Entry of the controller to start; default: this tree's sources. */
   readonly controller: string | undefined;
+  /** Flags of that controller. */
+  readonly controllerFlags: readonly string[];
   /** Clients beside the bench. */
   readonly watchers: number;
   readonly cores: Cores | undefined;
@@ -117,6 +119,12 @@ export const scenarioOptions = {
     type: "string",
     value: "FILE",
     help: "Another build of the own controller to start, such as dist/refit.mjs.",
+  },
+  "controller-flag": {
+    type: "string",
+    multiple: true,
+    value: "FLAG",
+    help: "A flag of the own controller, such as --controller-flag=--stage-metrics. Repeatable.",
   },
   watchers: {
     type: "string",
@@ -222,8 +230,8 @@ function sizesOf(values: Values, scenario: Scenario): Pick<RunSettings, "sizes" 
 function managerOf(
   values: Values,
   scenario: Scenario,
-): Pick<RunSettings, "kubeconfig" | "pid" | "metricsUrl" | "controller"> {
-  const { kubeconfig, controller } = values;
+): Pick<RunSettings, "kubeconfig" | "pid" | "metricsUrl" | "controller" | "controllerFlags"> {
+  const { kubeconfig, controller, "controller-flag": controllerFlags = [] } = values;
   const url = values["metrics-url"];
   const pid = values.pid === undefined ? undefined : within(values.pid, "pid", 1, 2 ** 31);
   if (pid !== undefined && kubeconfig === undefined)
@@ -232,9 +240,12 @@ function managerOf(
     throw new UsageError("--metrics-url is for a manager named by --pid");
   if (pid !== undefined && controller !== undefined)
     throw new UsageError("--controller is started by the bench: leave out --pid");
+  if (pid !== undefined && controllerFlags.length > 0)
+    throw new UsageError("--controller-flag is for the controller that the bench starts: leave out --pid");
   if (pid !== undefined && scenario.ownManager === true)
     throw new UsageError(`${scenario.name} ends and starts the manager: leave out --pid`);
-  return { kubeconfig, pid, metricsUrl: url === undefined ? undefined : urlOf(url), controller };
+  const metricsUrl = url === undefined ? undefined : urlOf(url);
+  return { kubeconfig, pid, metricsUrl, controller, controllerFlags };
 }
 
 /** What was asked, for the result. */
@@ -248,6 +259,9 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
     "pull-failures": values["pull-failures"],
     ...(values.watchers === "0" ? {} : { watchers: values.watchers }),
     ...(values.cores === undefined ? {} : { cores: values.cores }),
+    ...(values["controller-flag"] === undefined
+      ? {}
+      : { "controller-flag": values["controller-flag"].join(" ") }),
     ...(name === "many" || name === "hold" ? { size: values.size } : {}),
     ...(name === "resourcedistribution" ? { namespaces: values.namespaces } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),

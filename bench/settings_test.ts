@@ -17,6 +17,10 @@ const refused: readonly [args: string, says: RegExp][] = [
   ["rollout --metrics-url http://x/metrics", /--metrics-url is for a manager named by --pid/],
   ["rollout --kubeconfig f --pid 7 --metrics-url metrics", /--metrics-url must be an http or https URL/],
   ["rollout --kubeconfig f --pid 7 --controller x", /--controller is started by the bench: leave out --pid/],
+  [
+    "rollout --kubeconfig f --pid 7 --controller-flag=--stage-metrics",
+    /--controller-flag is for the controller that the bench starts: leave out --pid/,
+  ],
   ["restart --kubeconfig f --pid 7", /restart ends and starts the manager: leave out --pid/],
   ["rollout --max-unavailable half", /--max-unavailable must be a whole number/],
   ["rollout --max-unavailable 200%", /--max-unavailable must be a percentage/],

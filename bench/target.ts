@@ -20,6 +20,8 @@ export interface TargetOptions {
   kinds: readonly WorkloadKind[];
   /** Of the controller that is started. */
   gates?: string | undefined;
+  /** Of the same, beside those that the bench sets. */
+  controllerFlags?: readonly string[];
   /** What is held where; default: nothing. */
   cores?: Cores | undefined;
   seed: number;
@@ -102,6 +104,7 @@ async function managerOf(options: TargetOptions, client: Client, kubeconfig: str
     kubeconfig,
     uninstall,
     gates: options.gates,
+    flags: options.controllerFlags ?? [],
     cores,
     clock,
     signal,

@@ -98,6 +98,27 @@ const status = (code: number, reason: string, message: string, details: object =
 });
 const one = { namespace: "ns", name: "a" };
 
+t.test(
+  "a request tells how long it waited for its place and for its answer, where anybody asks",
+  async (t) => {
+    const stages: string[] = [];
+    const ms = (what: string) => (of: string, took: number) => stages.push(`${what} ${of} ${took >= 0}`);
+    const { client } = await against(t, (_request, response) => json(response, 200, widget("a")), {
+      metrics: {
+        ...nullMetrics,
+        stages: {
+          queued: ms("queued"),
+          windowWaited: ms("window"),
+          answered: ms("answer"),
+          loopDelayed: () => undefined,
+        },
+      },
+    });
+    await client.get(widgets, one, { priority: "urgent" });
+    t.strictSame(stages, ["window urgent true", "answer urgent true"]);
+  },
+);
+
 t.test("verbs become the right requests", async (t) => {
   const { client, seen, samples } = await against(t, (request, response) => {
     if (request.method === "GET" && request.url.includes("/widgets?")) {

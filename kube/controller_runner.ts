@@ -42,7 +42,10 @@ export function queueObserver(metrics: Metrics, name: string): QueueObserver {
   return {
     added: (depth) => metrics.queueAdded(name, depth),
     retried: () => metrics.queueRetried(name),
-    started: (depth, waitedMs) => metrics.queueStarted(name, depth, waitedMs),
+    started(depth, waitedMs) {
+      metrics.queueStarted(name, depth, waitedMs);
+      metrics.stages?.queued(name, waitedMs);
+    },
     finished: (tookMs) => metrics.queueFinished(name, tookMs),
   };
 }

@@ -32,6 +32,7 @@ export * from "./proxy.ts";
 export * from "./queue.ts";
 export type { OpenSender, Sender, SendHandler, SendRequest } from "./sender.ts";
 export * from "./sharded_election.ts";
+export * from "./stage_metrics.ts";
 export { TerminatingNamespaces } from "./terminating_namespaces.ts";
 export { type Transport, tlsFloor, transportOver } from "./transport.ts";
 export { undiciTransport } from "./undici_transport.ts";

@@ -1,4 +1,5 @@
 /** What kube counts, without saying how it is published: metrics.ts does it with prom-client, tests need nothing. */
+import type { Priority } from "./client_types.ts";
 
 export interface RequestSample {
   /** `GET`, `LIST`, `WATCH`, `POST`, `PUT`, `PATCH`, `DELETE`. */
@@ -35,6 +36,20 @@ export interface Metrics {
   eventDropped(): void;
   /** An error that no code expected: a mistake of ours. `where` is what was being done. */
   unexpectedError(where: UnexpectedWhere): void;
+  /** Where somebody asked for it: otherwise no clock is read for it. */
+  readonly stages?: StageTimes | undefined;
+}
+
+/** What a write waits for, stage by stage. */
+export interface StageTimes {
+  /** An object in the queue of its controller. */
+  queued(controller: string, waitedMs: number): void;
+  /** A request for its place in the window. */
+  windowWaited(priority: Priority, waitedMs: number): void;
+  /** From the sending of a request to its whole answer. */
+  answered(priority: Priority, tookMs: number): void;
+  /** How late the event loop ran a timer. */
+  loopDelayed(lateMs: number): void;
 }
 
 /** All but the last two were contained; those ended the process. */

@@ -109,12 +109,15 @@ export class Requester {
   }
 
   async #attempt({ bodyWhenSent, ...asked }: Call): Promise<HttpResponse> {
-    const { window, credentials, transport, clock } = this.#options;
+    const { window, credentials, transport, clock, metrics } = this.#options;
+    const { stages } = metrics;
+    const askedAt = stages === undefined ? 0 : clock.monotonic();
     const slot = await window.acquire(asked.priority, asked.flow, asked.signal).catch((cause: unknown) => {
       throw isKubeError(cause)
         ? cause
         : new KubeError("Aborted", `${asked.verb} ${asked.resource}: aborted`, { cause });
     });
+    stages?.windowWaited(asked.priority, clock.monotonic() - askedAt);
     let outcome: SlotOutcome = "uncounted";
     try {
       const access = await credentials.access();
@@ -126,6 +129,7 @@ export class Requester {
         throw error;
       });
       this.#count(call, access.server, started, String(response.status), response.body.byteLength);
+      stages?.answered(call.priority, clock.monotonic() - started);
       if (response.status >= 200 && response.status < 300) {
         // The time of a list says more about its length than about the server.
         if (call.verb !== "LIST") outcome = "answered";

@@ -22,6 +22,13 @@ export function controllerMetrics(): MetricDescription[] {
 /** What the controller serves of workloads where a flag asks for it, by name. */
 export const workloadMetrics = (): MetricDescription[] => byName(objectMetricDescriptions());
 
+/** What the controller measures of its writes where a flag asks for it, by name. */
+export function stageMetrics(): MetricDescription[] {
+  const usual = new Set(controllerMetrics().map(({ name }) => name));
+  const all = byName(describeMetrics(observe({ stages: true }).registry));
+  return all.filter(({ name }) => !usual.has(name));
+}
+
 /** What an agent registers beyond that. */
 export function agentMetrics(): MetricDescription[] {
   const registry = createRegistry();
@@ -47,6 +54,7 @@ export function withMetricsTables(document: string): string {
       controller.filter((metric) => !own.includes(metric)),
     ),
     section("Of the controller, its own", own),
+    section("Of the controller, with `--stage-metrics`", stageMetrics()),
     section("Of workloads, with `--workload-metrics`", workloadMetrics()),
     section("Of an agent, beside those of its client and its process", agentMetrics()),
   ].join("\n");

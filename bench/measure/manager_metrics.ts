@@ -19,8 +19,17 @@ const histograms = {
   reconcile: "controller_runtime_reconcile_time_seconds",
   write: "rest_client_request_duration_seconds",
   webhook: "controller_runtime_webhook_latency_seconds",
+  queueWait: "refit_stage_queue_seconds",
+  windowWait: "refit_stage_window_seconds",
+  urgentWindowWait: "refit_stage_window_seconds",
+  answer: "refit_stage_answer_seconds",
+  urgentAnswer: "refit_stage_answer_seconds",
+  eventLoop: "refit_stage_event_loop_seconds",
 } as const;
 export type ManagerClock = keyof typeof histograms;
+export const managerClocks = Object.keys(histograms).filter(
+  (name): name is ManagerClock => name in histograms,
+);
 
 const requestsByResource = "refit_client_requests_total";
 const requestsByMethod = "rest_client_requests_total";
@@ -32,6 +41,10 @@ const wanted: ReadonlySet<string> = new Set([
   requestsByMethod,
   queueDepth,
 ]);
+
+/** What brings a pod back into service, its new image above all. */
+const isUrgent = (labels: Readonly<Record<string, string>>): boolean => labels["priority"] === "urgent";
+const isOfOthers = (labels: Readonly<Record<string, string>>): boolean => !isUrgent(labels);
 
 const writes: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
@@ -76,6 +89,12 @@ export function managerMetrics(text: string, workloads: readonly string[] = []):
       reconcile: histogramOf(samples, histograms.reconcile, concerns),
       write: histogramOf(samples, histograms.write, (labels) => writes.has(labels["verb"] ?? "")),
       webhook: histogramOf(samples, histograms.webhook),
+      queueWait: histogramOf(samples, histograms.queueWait, concerns),
+      windowWait: histogramOf(samples, histograms.windowWait, isOfOthers),
+      urgentWindowWait: histogramOf(samples, histograms.urgentWindowWait, isUrgent),
+      answer: histogramOf(samples, histograms.answer, isOfOthers),
+      urgentAnswer: histogramOf(samples, histograms.urgentAnswer, isUrgent),
+      eventLoop: histogramOf(samples, histograms.eventLoop),
     },
     queueDepth: depths.length === 0 ? undefined : depths.reduce((sum, { value }) => sum + value, 0),
   };

@@ -8,6 +8,7 @@ import { BudgetCheck, type BudgetRules } from "./budget_check.ts";
 import {
   clockBetween,
   type ManagerMetrics,
+  managerClocks,
   managerMetrics,
   readManagerMetrics,
   requestsBetween,
@@ -385,7 +386,7 @@ function without(all: Record<string, number>, own: Record<string, number>): Reco
 function clocksOf(before: Spent, after: Spent, ready: readonly number[]): Phase["clocks"] {
   const clocks: Phase["clocks"] = {};
   if (before.manager !== undefined && after.manager !== undefined) {
-    for (const name of ["reaction", "reconcile", "write", "webhook"] as const) {
+    for (const name of managerClocks) {
       const found = clockBetween(name, after.manager, before.manager);
       if (found !== undefined) clocks[name] = found;
     }

@@ -83,6 +83,16 @@ t.test("a clock of the manager, in milliseconds", async (t) => {
   t.equal(clock?.p50, 50);
   t.equal(clock?.max, 100);
   t.equal(clockBetween("write", after, before), undefined, "not served");
+  const staged = managerMetrics(
+    ["urgent", "normal"]
+      .map(
+        (priority, index) =>
+          `refit_stage_answer_seconds_bucket{priority="${priority}",le="0.${index + 1}"} 4`,
+      )
+      .join("\n"),
+  );
+  t.equal(clockBetween("urgentAnswer", staged, before)?.max, 100, "urgent requests for themselves");
+  t.equal(clockBetween("answer", staged, before)?.max, 200);
   t.equal(after.queueDepth, 5);
   t.equal(before.queueDepth, undefined);
   const named = (name: string): string =>

@@ -41,6 +41,14 @@ const clocks = ObjectType({
   write: Optional(distribution),
   /** Admission review received to answered. */
   webhook: Optional(distribution),
+  /** Of the manager's `--stage-metrics`: an object in its queue, requests for their place in the window, from sent to answered. */
+  queueWait: Optional(distribution),
+  windowWait: Optional(distribution),
+  urgentWindowWait: Optional(distribution),
+  answer: Optional(distribution),
+  urgentAnswer: Optional(distribution),
+  /** How late its event loop ran a timer. */
+  eventLoop: Optional(distribution),
   /** Change of the spec to pod ready, over all pods. */
   ready: Optional(distribution),
   /** Of each pod that was out of service and came back: all its time out. */

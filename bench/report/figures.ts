@@ -15,10 +15,28 @@ export const clockNames: Readonly<Record<keyof Clocks, string>> = {
   reconcile: "reconcile duration",
   write: "write to acknowledged",
   webhook: "admission review",
+  queueWait: "waited in its queue",
+  windowWait: "waited for the window",
+  urgentWindowWait: "waited for it, urgent",
+  answer: "sent to answered",
+  urgentAnswer: "sent to answered, urgent",
+  eventLoop: "event loop delay",
   ready: "change to pod arrived",
   outOfService: "pod out of service",
   gateToImage: "gate closed to new image",
 };
+
+/** Of the manager's own stages, where it was asked to measure them. */
+const stageClocks = [
+  "queueWait",
+  "windowWait",
+  "urgentWindowWait",
+  "answer",
+  "urgentAnswer",
+  "eventLoop",
+] as const;
+/** Absent where there is nothing to measure, which is no figure that is missing. */
+const isOptional: ReadonlySet<keyof Clocks> = new Set([...stageClocks, "outOfService", "gateToImage"]);
 
 const sources: Readonly<Record<Distribution["source"], string>> = {
   manager: "the manager",
@@ -85,6 +103,7 @@ function clockFigures(clocks: Clocks): Figure[] {
     "reconcile",
     "write",
     "webhook",
+    ...stageClocks,
     "ready",
     "outOfService",
     "gateToImage",
@@ -92,8 +111,7 @@ function clockFigures(clocks: Clocks): Figure[] {
   return names.flatMap((name) => {
     const clock = clocks[name];
     if (clock === undefined) {
-      const isOfUpdates = name === "outOfService" || name === "gateToImage";
-      return isOfUpdates ? [] : [figure(clockNames[name], undefined)];
+      return isOptional.has(name) ? [] : [figure(clockNames[name], undefined)];
     }
     const { p50, p90, p99, max, source, count } = clock;
     const text = [p50, p90, p99, max].map(duration).join(" / ");

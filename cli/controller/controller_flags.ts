@@ -19,6 +19,10 @@ const effective: FlagTable = {
     false,
     "/metrics also serves the state of each workload, under the names of kruise-state-metrics: docs/metrics.md.",
   ),
+  "stage-metrics": toggle(
+    false,
+    "/metrics also serves what a write waits for: queue, window, answer, event loop: docs/performance.md.",
+  ),
   "health-probe-addr": text(":8000", "ADDR", "Where /readyz and /healthz are served; 0 turns it off."),
   "enable-leader-election": toggle(
     true,

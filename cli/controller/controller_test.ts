@@ -21,6 +21,7 @@ t.test("defaults are the reference's", (t) => {
   t.same(rest, {
     metrics: ":8080",
     workloadMetrics: false,
+    stageMetrics: false,
     health: ":8000",
     leader: {
       enabled: true,

@@ -4,6 +4,7 @@ import {
   createCounter,
   createMetrics,
   createRegistry,
+  createStageMetrics,
   type Metrics,
   type Registry,
 } from "../../kube/index.ts";
@@ -13,10 +14,11 @@ export interface Observed {
   readonly metrics: Metrics;
 }
 
-/** A registry and what counts into it: one for each process. */
-export function observe(): Observed {
+/** A registry and what counts into it: one for each process. `stages`: with the histograms of what writes wait for. */
+export function observe({ stages = false } = {}): Observed {
   const registry = createRegistry();
-  return { registry, metrics: createMetrics(registry) };
+  const metrics = createMetrics(registry);
+  return { registry, metrics: stages ? { ...metrics, stages: createStageMetrics(registry) } : metrics };
 }
 
 /** By the reference's names. Spec: platform 3. */

@@ -1,7 +1,7 @@
 /** The controller's command once it is called: this loads all of the controller. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { endOnUnexpectedErrors, type Log, type Metrics, pinoLog } from "../../kube/index.ts";
+import { endOnUnexpectedErrors, followEventLoop, type Log, type Metrics, pinoLog } from "../../kube/index.ts";
 import type { Call } from "../command.ts";
 import { connectFlags } from "../connect_flags.ts";
 import { observe } from "./metrics.ts";
@@ -15,7 +15,7 @@ export async function runController(call: Call): Promise<number> {
   const { clock, random } = call.host;
   const verbosity = new Verbosity(settings.log.verbosity);
   const log = logOf(call, settings, verbosity);
-  const observed = observe();
+  const observed = observe({ stages: settings.stageMetrics });
   const expectNone = endOnUnexpectedErrors(call.host.process, log, observed.metrics);
   const connect = (metrics: Metrics) =>
     call.host.connect({
@@ -26,8 +26,10 @@ export async function runController(call: Call): Promise<number> {
       log,
     });
   const connection = await connect(observed.metrics);
-  // The gauges of the window are about that of the controllers.
-  const forAdmission = await connect({ ...observed.metrics, window: () => undefined });
+  // The gauges of the window are about that of the controllers, and so are the stages of their writes.
+  const forAdmission = await connect({ ...observed.metrics, window: () => undefined, stages: undefined });
+  const { stages } = observed.metrics;
+  const unfollow = stages && followEventLoop(clock, stages);
   try {
     const running = await startControllerProcess({
       client: connection.client,
@@ -48,6 +50,7 @@ export async function runController(call: Call): Promise<number> {
     return 0;
   } finally {
     expectNone();
+    unfollow?.();
     await Promise.all([connection.client.close(), forAdmission.client.close()]);
   }
 }

@@ -32,6 +32,8 @@ export interface ProcessSettings {
   readonly metrics: string | undefined;
   /** Metrics of workloads are served with them. */
   readonly workloadMetrics: boolean;
+  /** What writes wait for is measured. */
+  readonly stageMetrics: boolean;
   readonly health: string | undefined;
   readonly leader: LeaderSettings;
   readonly webhook: WebhookSettings;
@@ -67,6 +69,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
     }),
     metrics: addressOf(flags, "metrics-addr"),
     workloadMetrics: flags.on("workload-metrics"),
+    stageMetrics: flags.on("stage-metrics"),
     health: addressOf(flags, "health-probe-addr"),
     leader: leaderSettings(flags),
     webhook,
