@@ -3,8 +3,9 @@ import { request } from "node:http";
 import type { Test } from "tap";
 import type { Host } from "../../cli/command.ts";
 import { processHost } from "../../cli/host.ts";
-import { applyChange, type Change } from "../../cli/ui/shared/differences.ts";
+import { applyChange } from "../../cli/ui/shared/differences.ts";
 import type { Item } from "../../cli/ui/shared/items.ts";
+import { Assembly, type Piece } from "../../cli/ui/shared/pieces.ts";
 import { run } from "./command_fixture.ts";
 
 // What a page gets and sends, for tests of other rooms.
@@ -59,6 +60,7 @@ export interface Followed {
 /** Follows one stream as a page does, until `t` ends. */
 export function follow(t: Pick<Test, "teardown">, { address, cookie }: Page, path: string): Followed {
   const state = new Map<string, Item>();
+  const assembly = new Assembly<Item>();
   const waiting = new Set<() => void>();
   let received = "";
   let text = "";
@@ -71,7 +73,9 @@ export function follow(t: Pick<Test, "teardown">, { address, cookie }: Page, pat
       const events = received.split("\n\n");
       received = events.pop() ?? "";
       for (const event of events.filter((each) => each.startsWith("data: "))) {
-        const change: Change<Item> = JSON.parse(event.slice("data: ".length));
+        const piece: Piece<Item> = JSON.parse(event.slice("data: ".length));
+        const change = assembly.take(piece);
+        if (change === undefined) continue;
         applyChange(state, change);
         for (const look of waiting) look();
       }

@@ -5,8 +5,8 @@ import type { Acting } from "../acting/acting.ts";
 import type { Planning } from "../planning/planning.ts";
 import { type Refusal, refusal } from "../refusals.ts";
 import { actionPath, revisionsPath } from "../shared/actions.ts";
-import type { Change } from "../shared/differences.ts";
 import type { Item } from "../shared/items.ts";
+import { type Piece, piecesOf } from "../shared/pieces.ts";
 import { longestPlanRequest, planPath } from "../shared/plans.ts";
 import type { OpenFeed } from "../watching/feed.ts";
 import type { Asset, Assets } from "./assets.ts";
@@ -150,7 +150,9 @@ class Serving {
       response.write(text);
       if (response.writableLength > mostUnsentBytes) response.destroy();
     };
-    const leave = opened.feed.follow((change) => send(eventOf(change)));
+    const leave = opened.feed.follow((change) => {
+      for (const piece of piecesOf(change, isPod)) send(eventOf(piece));
+    });
     // Tells both ends that the other is there.
     const alive = setInterval(() => send(": alive\n\n"), silenceMs);
     response.once("close", () => {
@@ -181,9 +183,11 @@ function sendJson(response: ServerResponse, value: object): void {
 const failure = (error: unknown): Refusal => refusal(500, errorText(error));
 
 /** JSON has no line breaks of its own, so nothing in it can end the event. */
-function eventOf(change: Change<Item>): string {
-  return `data: ${JSON.stringify(change)}\n\n`;
+function eventOf(piece: Piece<Item>): string {
+  return `data: ${JSON.stringify(piece)}\n\n`;
 }
+
+const isPod = ({ is }: Item): boolean => is === "pod";
 
 function refuse(response: ServerResponse, status: number, message: string): void {
   // What else came with the request is not read.

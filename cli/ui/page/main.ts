@@ -1,14 +1,15 @@
 /** The page: follows the server, keeps what it saw, and draws at most once a frame. */
 import { html, nothing, render, type TemplateResult } from "lit-html";
-import type { Change } from "../shared/differences.ts";
 import { answerKey, clusterKey, type Item, type Need } from "../shared/items.ts";
 import { nodesKey } from "../shared/node_items.ts";
+import { Assembly, type Piece } from "../shared/pieces.ts";
 import { isPlannedKind, manifestViewKey } from "../shared/plans.ts";
 import { blockType, type RecordedLine, readBlocks } from "../shared/recorded.ts";
 import { Recording } from "../shared/recording.ts";
 import { ActionDialog, actionButtons, offeredActions } from "./acting.ts";
 import type { BudgetPoint } from "./budget.ts";
-import { type DetailChoices, detailView } from "./detail.ts";
+import { detailView, readingView } from "./detail.ts";
+import type { DetailChoices } from "./detail_choices.ts";
 import { Grid } from "./grid.ts";
 import { type Filters, listView } from "./list.ts";
 import { type NodeFilters, nodesView } from "./nodes.ts";
@@ -64,6 +65,8 @@ let shown = "";
 /** The recording that is played, once it is read; undefined while a server is followed. */
 let played: Played | undefined;
 let source: EventSource | undefined;
+/** What comes from it, until a whole state is there. */
+let assembly = new Assembly<Item>();
 let isConnected = false;
 /** How far the server's clock is ahead. */
 let clockAhead = 0;
@@ -107,13 +110,18 @@ function follow(): void {
   const followed = followedOf(key);
   const opened = new EventSource(key === "" ? "/events" : `/events?workload=${encodeURIComponent(key)}`);
   source = opened;
+  const arriving = new Assembly<Item>();
+  assembly = arriving;
   opened.onmessage = ({ data }: MessageEvent) => {
-    const change: Change<Item> = JSON.parse(data);
-    isConnected = true;
-    clockAhead = change.at - Date.now();
+    const piece: Piece<Item> = JSON.parse(data);
+    const change = arriving.take(piece);
+    clockAhead = piece.at - Date.now();
+    // What was there before it broke off is old until the new state is whole.
+    isConnected ||= change !== undefined || followed.recording.span === undefined;
+    changed();
+    if (change === undefined) return;
     followed.recording.add(change);
     if (key !== "" && key !== nodesKey) addPoint(key, followed, change.at);
-    changed();
   };
   opened.onerror = () => {
     isConnected = false;
@@ -218,12 +226,17 @@ function viewOf({ recording, points, choices }: Followed, until: number, now: nu
   if (shown === manifestViewKey) return html`${back}${manifestPlan()}`;
   if (played !== undefined && !isRecorded(items, recording.span?.from ?? 0))
     return html`${back}${notRecorded}`;
-  if (played === undefined && recording.span === undefined)
-    return html`${back}<p class="empty">Reading its pods…</p>`;
+  if (played === undefined && recording.span === undefined) return html`${back}${readingPart(choices)}`;
   // What is past cannot be changed or planned, nor what is only played.
   const actions = isNow ? actionButtons(offered, dialog, { key: shown, items, grid }) : nothing;
   const plan = isNow ? planOf(items) : nothing;
-  return detailView({ key: shown, items, grid, points, until, at, choices, actions, plan, changed });
+  return html`${back}${detailView({ key: shown, items, grid, points, until, at, choices, actions, plan, changed })}`;
+}
+
+function readingPart(choices: DetailChoices): TemplateResult {
+  const { unfinished } = assembly;
+  if (unfinished === undefined) return html`<p class="empty">Reading its pods…</p>`;
+  return readingView({ key: shown, unfinished, choices, changed });
 }
 
 function hasPlan(): boolean {
