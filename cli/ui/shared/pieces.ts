@@ -7,18 +7,25 @@ export interface Piece<T> extends Change<T> {
   readonly rest?: number;
 }
 
-/** Items of a piece, some 100 kB of pods. */
-export const mostItemsOfPiece = 500;
+/** Some 100 kB of pods. */
+const mostItemsOfPiece = 500;
 
-/** The change itself, or the pieces of a whole state: what `isMany` does not hold for is in the first one. */
-export function piecesOf<T>(change: Change<T>, isMany: (item: T) => boolean): readonly Piece<T>[] {
+/**
+ * The change itself, or the pieces of a whole state, each of at most so many items. What `isMany` does not hold for is in the first
+ * one, however much it is.
+ */
+export function piecesOf<T>(
+  change: Change<T>,
+  isMany: (item: T) => boolean,
+  most = mostItemsOfPiece,
+): readonly Piece<T>[] {
   const { at, isWhole, put } = change;
-  if (!isWhole || put.length <= mostItemsOfPiece) return [change];
+  if (!isWhole || put.length <= most) return [change];
   const few = put.filter(([, item]) => !isMany(item));
   const items = [...few, ...put.filter(([, item]) => isMany(item))];
   const pieces: Piece<T>[] = [];
   for (let from = 0; from < items.length; ) {
-    const until = Math.max(from + mostItemsOfPiece, few.length);
+    const until = Math.max(from + most, few.length);
     const rest = Math.max(0, items.length - until);
     const first = from === 0 ? { isWhole } : {};
     pieces.push({ at, ...first, put: items.slice(from, until), gone: [], ...(rest > 0 && { rest }) });
