@@ -19,7 +19,8 @@ export function rulerOf(items: Items, pods: readonly PodItem[]) {
 
 /** Below the pods, the budget and why it waits. */
 export function moreCards(items: Items, view: Omit<RevisionsView, "revisions">) {
-  const all = [...items.values()];
+  // Each card looks for its own among them, and pods are thousands.
+  const all = [...items.values()].filter(({ is }) => is !== "pod");
   return html`<div class="cards">
     ${unreadNote(items)}
     ${subsetsCard(

@@ -9,7 +9,7 @@ import {
   planCommand,
 } from "../shared/plans.ts";
 import { command } from "./parts.ts";
-import { fateWords, type PlanCell, type PodFate, planCells } from "./plan_cells.ts";
+import { fateWords, isNothingPlanned, type PlanCell, type PodFate, planCells } from "./plan_cells.ts";
 import { takeFiles } from "./plan_drop.ts";
 import { fateSamples, planPainter } from "./plan_paint.ts";
 import type { Planned, Planner } from "./planner.ts";
@@ -138,9 +138,10 @@ function summaryOf({ pods, steps, requests, reasons }: PlanAnswer): TemplateResu
 function picture(view: PlanView, plan: PlanAnswer): TemplateResult | typeof nothing {
   const { items, planner } = view;
   const { grid } = planner;
-  const cells = planCells(podsOf(items), plan);
+  const pods = podsOf(items);
   // There is no picture of nothing.
-  if (cells.every(({ fate }) => fate === "kept")) return nothing;
+  if (isNothingPlanned(pods, plan)) return nothing;
+  const cells = planCells(pods, plan);
   const byKey = new Map(cells.map((cell) => [cell.key, cell]));
   const paint = planPainter((key) => byKey.get(key));
   grid.show({ pods: cells, colourOf: () => 0, pointedOut: new Set(), paint }, describe(cells));

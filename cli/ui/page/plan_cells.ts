@@ -44,6 +44,19 @@ export function planCells(pods: readonly PodItem[], plan: PlanAnswer): PlanCell[
   return [...changed, ...others];
 }
 
+/** Whether all cells would be of pods that are as they should be. To make the cells of thousands in each frame costs most of it. */
+export function isNothingPlanned(
+  pods: readonly PodItem[],
+  { pods: planned, about, revision }: PlanAnswer,
+): boolean {
+  if (planned.length > 0) return false;
+  const reasons = new Set(about.flatMap(([, keys]) => keys));
+  return pods.every(
+    (pod) =>
+      !(reasons.size > 0 && reasons.has(keyOf(pod))) && restingFate(pod, undefined, revision) === "kept",
+  );
+}
+
 function changedCell(planned: PlannedPod, order: number, pod: PodItem | undefined): PlanCell {
   const { way, text } = planned;
   const shown = pod ?? podToBe(planned);
@@ -73,7 +86,7 @@ const restingTexts = {
   kept: "nothing is to be done",
 } as const;
 
-const keyOf = ({ namespace, name }: PlannedPod): string => `${namespace}/${name}`;
+const keyOf = ({ namespace, name }: Pick<PodItem, "namespace" | "name">): string => `${namespace}/${name}`;
 
 /** One that is not there, or that the page has not seen yet. */
 function podToBe({ namespace, name }: PlannedPod): PodItem {

@@ -1,7 +1,7 @@
 import t from "tap";
 import { pod } from "../../../testkit/cli/page_items_builder.ts";
 import { planAnswer } from "../../../testkit/cli/plan_answers.ts";
-import { planCells } from "../page/plan_cells.ts";
+import { isNothingPlanned, planCells } from "../page/plan_cells.ts";
 
 const pods = Array.from({ length: 8 }, (_, number) => pod(number, number === 0 ? { revision: "new" } : {}));
 
@@ -44,4 +44,22 @@ t.test("pods of one name in two namespaces are two", async (t) => {
       ["shop/web-1", "old"],
     ],
   );
+});
+
+t.test("nothing is planned exactly when every cell is of a pod that stays as it is", async (t) => {
+  const pods = [pod(0, { revision: "new" }), pod(1)];
+  const plans = [
+    planAnswer(),
+    ...["new", "old", ""].flatMap((revision) => [
+      planAnswer({ revision, pods: [] }),
+      planAnswer({ revision, pods: [], about: [] }),
+      planAnswer({ revision, pods: [], about: [["InPlace", ["default/web-0"]]] }),
+      planAnswer({ revision, pods: [], about: [["InPlace", ["default/other"]]] }),
+    ]),
+  ];
+  for (const plan of plans)
+    for (const some of [[], pods, pods.slice(0, 1), pods.slice(1)]) {
+      const isKept = planCells(some, plan).every(({ fate }) => fate === "kept");
+      t.equal(isNothingPlanned(some, plan), isKept);
+    }
 });

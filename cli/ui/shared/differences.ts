@@ -47,7 +47,8 @@ export function difference<T>(
 
 /** Items are made by one function each, so that equal ones have their members in the same order. */
 export function isSameItem(a: unknown, b: unknown): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
+  if (a === b) return true;
+  return a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Changes of one batch: of each key only the last counts. */
