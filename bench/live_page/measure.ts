@@ -64,7 +64,10 @@ async function churn(
   fill(served, load);
   const wire = await countBytes(served);
   await served.go(`#/${key}`);
-  print(`first content of ${load.pods} pods: ${duration(await timeOf(served, ".grid"))}`);
+  print(
+    `first content of ${load.pods} pods, their head: ${duration(await timeOf(served, "header.workload"))}`,
+  );
+  print(`the grid of all of them: ${duration(await timeOf(served, ".grid"))}`);
   await gridSays(served.page, `${load.pods} pods`);
   print(`over the wire until then: ${bytes(wire())}`);
   print(await memory(served, "before"));
