@@ -17,7 +17,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   simulation: ["kube/core", "kube", "crds", "controller", "sandbox"],
   bundles: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
   tools: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
-  test: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli", "bench"],
+  test: [
+    "kube/core",
+    "kube",
+    "crds",
+    "node",
+    "controller",
+    "agent",
+    "sandbox",
+    "proto",
+    "cli",
+    "bench",
+    "simulation",
+  ],
 };
 
 /**

@@ -1,8 +1,8 @@
 /** AdvancedCronJobs: a run is started once, in time, not while it is paused, and beside another one only where that is allowed. */
 import type { StoredObject } from "../../sandbox/index.ts";
-import type { SimulatedCluster } from "../cluster.ts";
 import { isByController } from "./disruptions.ts";
 import { at, controllerOf, isTerminating, numberAt, textAt } from "./fields.ts";
+import type { ObservedCluster } from "./observed.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
 
 const scheduledAt = "apps.kruise.io/scheduled-at";
@@ -33,7 +33,7 @@ export const cron: Rule = (write) => {
 };
 
 /** Of those that may run each minute: what has started nothing since then (milliseconds since the epoch). */
-export function runsMissing(cluster: SimulatedCluster, since: number): string[] {
+export function runsMissing(cluster: ObservedCluster, since: number): string[] {
   return cluster
     .objects("advancedcronjobs.apps.kruise.io")
     .filter((job) => !isTerminating(job) && at(job, "spec", "paused") !== true)

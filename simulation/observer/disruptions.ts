@@ -1,6 +1,5 @@
 /** What a controller takes out of service: within the budget, not while it is paused, and not beyond the partition. */
 import type { StoredObject } from "../../sandbox/index.ts";
-import type { SimulatedCluster } from "../cluster.ts";
 import {
   conditionIs,
   conditionOf,
@@ -12,6 +11,7 @@ import {
   numberAt,
   textAt,
 } from "./fields.ts";
+import type { ObservedCluster } from "./observed.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
 import type { SeenOwner, SeenPod } from "./seen.ts";
 import { hasOrdinal, ordinalOf } from "./workloads.ts";
@@ -197,7 +197,7 @@ function readySince(pod: StoredObject): number {
   return conditionOf(pod, "Ready")?.since ?? 0;
 }
 
-function areClocksRight({ clock, replicas }: SimulatedCluster): boolean {
+function areClocksRight({ clock, replicas }: ObservedCluster): boolean {
   return replicas.every((replica) => replica.clock.now() === clock.now());
 }
 

@@ -1,6 +1,5 @@
 /** Watches all that is stored, and says what must not be. It shares no code with the controllers. */
 import type { StoredObject } from "../../sandbox/index.ts";
-import type { SimulatedCluster } from "../cluster.ts";
 import { budgets } from "./budgets.ts";
 import { cron, runsMissing } from "./cron.ts";
 import { disruptions } from "./disruptions.ts";
@@ -11,6 +10,7 @@ import { injection } from "./injection.ts";
 import { Insistence } from "./insistence.ts";
 import { jobs } from "./jobs.ts";
 import { leadership } from "./leadership.ts";
+import type { ObservedCluster } from "./observed.ts";
 import { ordered } from "./ordered.ts";
 import { looks, pulls, theirs } from "./pulls.ts";
 import type { Rule } from "./rule.ts";
@@ -38,11 +38,11 @@ export class Observer {
   lastWriteAt = 0;
   /** Each stored write, a line each. */
   readonly trace: string[] = [];
-  readonly #cluster: SimulatedCluster;
+  readonly #cluster: ObservedCluster;
   readonly #insistence = new Insistence();
 
   /** `staleMsAt`: how late controllers may be at that time. */
-  constructor(cluster: SimulatedCluster, staleMsAt: (now: number) => number) {
+  constructor(cluster: ObservedCluster, staleMsAt: (now: number) => number) {
     this.#cluster = cluster;
     const seen = new Seen(cluster);
     const { server, clock } = cluster;

@@ -1,10 +1,10 @@
 /** What the observer asks after each write of a client. */
 import type { StoredWrite } from "../../sandbox/index.ts";
-import type { SimulatedCluster } from "../cluster.ts";
+import type { ObservedCluster } from "./observed.ts";
 import type { Seen, SeenPod } from "./seen.ts";
 
 export interface SeenWrite extends StoredWrite {
-  readonly cluster: SimulatedCluster;
+  readonly cluster: ObservedCluster;
   readonly seen: Seen;
   /** That was written, where it was one; it is as it is after the write. */
   readonly pod: SeenPod | undefined;

@@ -1,7 +1,7 @@
 /** What the observer has seen of pods and their owners, and when: controllers may not have heard of the newest. */
 import type { ClusterChange, StoredObject } from "../../sandbox/index.ts";
-import type { SimulatedCluster } from "../cluster.ts";
 import { controllerOf, isActive, isReady, keyOf } from "./fields.ts";
+import type { ObservedCluster } from "./observed.ts";
 import { type WorkloadKind, workloads } from "./workloads.ts";
 
 export interface SeenPod {
@@ -43,12 +43,12 @@ export interface SeenOwner {
 }
 
 export class Seen {
-  readonly #cluster: SimulatedCluster;
+  readonly #cluster: ObservedCluster;
   readonly #owners = new Map<string, SeenOwner>();
   readonly #pods = new Map<string, SeenPod>();
   readonly #others = new Map<string, SeenState[]>();
 
-  constructor(cluster: SimulatedCluster) {
+  constructor(cluster: ObservedCluster) {
     this.#cluster = cluster;
     const { cluster: stored } = cluster.server;
     for (const kind of Object.values(workloads))

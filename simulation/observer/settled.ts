@@ -1,7 +1,6 @@
 /** The state that each object asks for, once nothing goes wrong any more: what is still missing, a sentence each. */
 import type { StoredObject } from "../../sandbox/index.ts";
 import { theirsLabel } from "../applied.ts";
-import type { SimulatedCluster } from "../cluster.ts";
 import {
   amountAt,
   at,
@@ -16,11 +15,12 @@ import {
   textAt,
 } from "./fields.ts";
 import { unrested } from "./hot_upgrades.ts";
+import type { ObservedCluster } from "./observed.ts";
 import { hasOrdinal, ordinalOf, workloads } from "./workloads.ts";
 
-type Missing = (object: StoredObject, cluster: SimulatedCluster) => string[];
+type Missing = (object: StoredObject, cluster: ObservedCluster) => string[];
 
-export function missing(cluster: SimulatedCluster): string[] {
+export function missing(cluster: ObservedCluster): string[] {
   const complaints: string[] = [];
   for (const [resource, ask] of Object.entries(byResource)) {
     for (const object of cluster.objects(resource)) {
@@ -32,7 +32,7 @@ export function missing(cluster: SimulatedCluster): string[] {
   return [...complaints, ...orphans(cluster)];
 }
 
-function podsOf(owner: StoredObject, cluster: SimulatedCluster): StoredObject[] {
+function podsOf(owner: StoredObject, cluster: ObservedCluster): StoredObject[] {
   return cluster
     .objects("pods", owner.metadata.namespace)
     .filter((pod) => controllerOf(pod)?.uid === owner.metadata.uid);
@@ -88,7 +88,7 @@ function mainOf(pod: StoredObject): unknown {
   return listAt(pod, "spec", "containers").find((container) => textAt(container, "name") === "main");
 }
 
-function history(owner: StoredObject, cluster: SimulatedCluster): string[] {
+function history(owner: StoredObject, cluster: ObservedCluster): string[] {
   const kept = cluster
     .objects("controllerrevisions.apps", owner.metadata.namespace)
     .filter((revision) => controllerOf(revision)?.uid === owner.metadata.uid).length;
@@ -316,7 +316,7 @@ const byResource: Readonly<Record<string, Missing>> = {
 };
 
 /** What an owner that is gone has left behind. */
-function orphans(cluster: SimulatedCluster): string[] {
+function orphans(cluster: ObservedCluster): string[] {
   const owners = new Set<string>();
   for (const resource of Object.keys(byResource))
     for (const { metadata } of cluster.objects(resource)) owners.add(metadata.uid ?? "");

@@ -40,6 +40,8 @@ export interface ClusterOptions {
    * calls webhooks by Services. One such cluster at a time: the address is the machine's. Default false.
    */
   readonly podsUseApi?: boolean;
+  /** Of every API server, after the usual ones. */
+  readonly serverFlags?: readonly string[];
   /** Called after each stage with its name and duration in milliseconds. */
   readonly onStage: (name: string, ms: number) => void;
   readonly environment: NodeJS.ProcessEnv;
@@ -274,6 +276,7 @@ class LocalCluster implements TestCluster {
     const server = this.#service("kube-apiserver", join(programs, "kube-apiserver"), [
       ...apiServerArguments(join(this.folder, "pki"), portAt(this.#ports, 0), this.#store),
       ...(this.#options.podsUseApi === true ? podsUseApiArguments : podsDoWithoutApiArguments),
+      ...(this.#options.serverFlags ?? []),
       ...more,
     ]);
     this.#server = server;
