@@ -10,13 +10,16 @@ import { parseArgs } from "node:util";
 import { seededRandom } from "../../kube/index.ts";
 import { Chance } from "../../simulation/index.ts";
 import { type HollowNodesFixture, startHollowNodes } from "../../testkit/bench/hollow_nodes_fixture.ts";
+import { freePorts } from "../../testkit/cli/free_ports.ts";
 import { select } from "../cases/select.ts";
 import { Tally } from "../cases/tally.ts";
 import { startClusters, type TestCluster } from "../cluster/cluster.ts";
 import { install } from "../cluster/install.ts";
+import { MovedClock } from "../cluster/moved_clock.ts";
 import { readArguments, type SuiteOptions, suiteLines, usageOf } from "../usage.ts";
 import { auditFlags } from "./audit.ts";
 import { Observation } from "./observation.ts";
+import { type Place, Relay } from "./relay.ts";
 import { Replicas } from "./replicas.ts";
 import { type Stage, type Trouble, troubles } from "./troubles.ts";
 import { Workload } from "./workload.ts";
@@ -101,7 +104,22 @@ async function tellAll(stage: Stage, nodes: HollowNodesFixture, observation: Obs
   }
 }
 
-async function runOn(cluster: TestCluster, log: string): Promise<void> {
+/** A second API server, which hears from etcd as late as its road says. */
+async function startBeside(cluster: TestCluster, flags: readonly string[]): Promise<Stage["beside"]> {
+  const [port = 0] = await freePorts(1);
+  const place = { host: "127.0.0.1", port };
+  const store = placeOf(cluster.storeUrls[0] ?? "");
+  const road = await Relay.open(place, () => store);
+  const url = await cluster.startAnotherServer(`http://${place.host}:${port}`, flags);
+  return { server: placeOf(url), road };
+}
+
+function placeOf(url: string): Place {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+async function runOn(cluster: TestCluster, folder: string): Promise<void> {
   const { api, kubeconfig } = cluster;
   await install(api, kubeconfig);
   const nodes = await startHollowNodes({
@@ -111,38 +129,52 @@ async function runOn(cluster: TestCluster, log: string): Promise<void> {
     podsPerNode: 100,
     start: "1500-2500",
   });
-  const observation = new Observation(api, [log]);
+  const [log, besideLog] = logsIn(folder);
+  const observation = new Observation(api, [log, besideLog]);
+  const clock = new MovedClock();
   const replicas = new Replicas({
     kubeconfig,
     count: 2,
     mutant: values.mutant,
+    environment: clock.environment,
     onStart: (userAgent, token) => observation.name(userAgent, token),
   });
   try {
     await observation.start();
-    const { hostname, port } = new URL(api.url);
-    await replicas.start({ host: hostname, port: Number(port) });
-    await tellAll({ cluster, replicas }, nodes, observation);
+    await replicas.start(placeOf(api.url));
+    const beside = await startBeside(cluster, [`--audit-log-path=${besideLog}`]);
+    const { record } = observation;
+    try {
+      await tellAll({ cluster, replicas, record, clock, beside }, nodes, observation);
+    } finally {
+      await beside.road.close();
+    }
   } finally {
     await observation.stop();
     await replicas.stop();
     await nodes.stop();
+    clock.remove();
   }
+}
+
+/** What the API servers were asked. */
+function logsIn(folder: string): readonly [string, string] {
+  return [join(folder, "audit.log"), join(folder, "audit-beside.log")];
 }
 
 async function testChaos(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "refit-chaos-audit-"));
-  const log = join(folder, "audit.log");
   const [cluster] = await startClusters(1, {
     nodes: 0,
     outageMs: 10_000,
+    storeMembers: 3,
     environment: process.env,
-    serverFlags: auditFlags(join(folder, "policy.json"), log),
+    serverFlags: auditFlags(join(folder, "policy.json"), logsIn(folder)[0]),
     onStage: (name, ms) => print(`stage: ${name} in ${(ms / 1000).toFixed(1)} s`),
   });
   try {
     print(`seed ${seed}`);
-    await runOn(cluster, log);
+    await runOn(cluster, folder);
   } finally {
     await cluster.stop();
     rmSync(folder, { recursive: true, force: true });

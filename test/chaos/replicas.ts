@@ -26,6 +26,8 @@ export interface ReplicasOptions {
   readonly count: number;
   /** A mistake of `simulation/mutants.ts` that they make; empty: none. */
   readonly mutant: string;
+  /** Added to that of their processes. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Called before a life writes anything: its name, and the token that it shows the server. */
   readonly onStart: (userAgent: string, token: string) => void;
 }
@@ -37,8 +39,6 @@ export interface Seat {
   readonly road: Relay;
   /** Where the road leads. */
   server: Place;
-  /** Added to that of the next life. */
-  environment: Readonly<Record<string, string>>;
 }
 
 class LivingSeat implements Seat {
@@ -46,7 +46,6 @@ class LivingSeat implements Seat {
   readonly road: Relay;
   readonly port: number;
   server: Place;
-  environment: Readonly<Record<string, string>> = {};
   lives = 0;
   isReady = false;
   service: Service | undefined;
@@ -113,9 +112,9 @@ export class Replicas {
     return this.#at(number);
   }
 
-  /** Folder of logs. */
-  get folder(): string {
-    return this.#folder;
+  /** What the observer knows its present life by. */
+  nameOf(number: number): string {
+    return `replica-${number}.${this.#at(number).lives}/`;
   }
 
   /** Number of the one that leads; waits for it. */
@@ -148,8 +147,8 @@ export class Replicas {
     const seat = this.#at(number);
     if (seat.service !== undefined && seat.service.exitCode() === undefined) return;
     seat.lives += 1;
-    const name = `replica-${number}.${seat.lives}`;
-    const kubeconfig = await this.#kubeconfig(seat, name);
+    const name = this.nameOf(number).slice(0, -1);
+    const kubeconfig = await this.#kubeconfig(seat, number);
     const [program, ...words] = seat.network.command(...this.#command(kubeconfig));
     seat.service = startService(name, program, words, {
       logFolder: this.#folder,
@@ -160,7 +159,7 @@ export class Replicas {
         WEBHOOK_PORT: String(this.#webhookPort),
         WEBHOOK_CERT_WRITER: "secret",
         REFIT_MUTANT: this.#options.mutant,
-        ...seat.environment,
+        ...this.#options.environment,
       },
     });
     await untilReady(seat.service, async () => (await seat.ask(healthPort, "/readyz")) !== "", 60_000);
@@ -188,11 +187,11 @@ export class Replicas {
   }
 
   /** A kubeconfig of this life, with a token of its own, on the road of its seat. */
-  async #kubeconfig(seat: LivingSeat, name: string): Promise<string> {
-    const file = join(this.#folder, `${name}.kubeconfig`);
+  async #kubeconfig(seat: LivingSeat, number: number): Promise<string> {
+    const file = join(this.#folder, `${number}.kubeconfig`);
     const config = JSON.parse(await accountKubeconfig(this.#options.kubeconfig, "kruise-manager"));
     config.clusters[0].cluster.server = `https://${apiServiceAddress}:${seat.port}`;
-    this.#options.onStart(`${name}/`, config.users[0].user.token);
+    this.#options.onStart(this.nameOf(number), config.users[0].user.token);
     writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
     return file;
   }

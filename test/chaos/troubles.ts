@@ -1,10 +1,19 @@
 /** What goes wrong on a real cluster, each with what ends it. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TestCluster } from "../cluster/cluster.ts";
+import type { MovedClock } from "../cluster/moved_clock.ts";
+import type { RecordedCluster } from "./record.ts";
+import type { Place, Relay } from "./relay.ts";
 import type { Replicas } from "./replicas.ts";
 
 export interface Stage {
   readonly cluster: TestCluster;
   readonly replicas: Replicas;
+  readonly record: RecordedCluster;
+  /** Of all replicas. */
+  readonly clock: MovedClock;
+  /** A second API server, and the road that leads it to etcd. */
+  readonly beside: { readonly server: Place; readonly road: Relay };
 }
 
 export interface Trouble {
@@ -15,7 +24,7 @@ export interface Trouble {
   /** So late controllers may be because of it. */
   readonly staleMs: number;
   /** Begins it; the result ends it. */
-  begin(stage: Stage): Promise<() => Promise<void>>;
+  begin(stage: Stage): Promise<() => Promise<unknown>>;
 }
 
 const killed: Trouble = {
@@ -30,4 +39,117 @@ const killed: Trouble = {
   },
 };
 
-export const troubles: readonly Trouble[] = [killed];
+const stopped: Trouble = {
+  number: "stop",
+  title: "the leader stands still for longer than its lease, then goes on",
+  forMs: 25_000,
+  staleMs: 0,
+  async begin({ replicas }) {
+    const leader = await replicas.leader();
+    replicas.signal(leader, "SIGSTOP");
+    return async () => replicas.signal(leader, "SIGCONT");
+  },
+};
+
+const cut: Trouble = {
+  number: "cut",
+  title: "nothing gets from the leader to its server and back",
+  forMs: 30_000,
+  // What was sent before arrives afterwards.
+  staleMs: 35_000,
+  async begin({ replicas }) {
+    const { network } = replicas.seat(await replicas.leader());
+    await network.cut();
+    return () => network.mend();
+  },
+};
+
+const lossy: Trouble = {
+  number: "loss",
+  title: "every fifth packet between the replicas and their server is lost",
+  forMs: 40_000,
+  staleMs: 20_000,
+  async begin({ replicas }) {
+    const networks = [0, 1].map((number) => replicas.seat(number).network);
+    for (const network of networks) await network.lose(0.2);
+    return () => Promise.all(networks.map((network) => network.mend()));
+  },
+};
+
+const clockMoved: Trouble = {
+  number: "clock",
+  title: "the replicas' clocks are an hour ahead, then an hour behind",
+  forMs: 20_000,
+  staleMs: 0,
+  async begin({ clock, record, replicas }) {
+    const move = (seconds: number): void => {
+      clock.set(seconds);
+      const now = () => record.clock.now() + seconds * 1_000;
+      for (const number of [0, 1])
+        record.living.set(String(number), { userAgent: replicas.nameOf(number), clock: { now } });
+    };
+    move(3_600);
+    await sleep(20_000);
+    move(-3_600);
+    return async () => {
+      move(0);
+      record.living.clear();
+    };
+  },
+};
+
+const serverAway: Trouble = {
+  number: "server",
+  title: "the API server is killed, and comes back after ten seconds",
+  forMs: 0,
+  staleMs: 30_000,
+  async begin({ cluster }) {
+    await cluster.faults.serverAway();
+    return async () => undefined;
+  },
+};
+
+const storeLeaderless: Trouble = {
+  number: "etcd",
+  title: "the member of etcd that leads is killed, and comes back",
+  forMs: 30_000,
+  staleMs: 30_000,
+  async begin({ cluster }) {
+    const revive = await cluster.faults.killStoreLeader();
+    return async () => revive();
+  },
+};
+
+const lagMs = 3_000;
+
+const behind: Trouble = {
+  number: "behind",
+  title: "the leader is moved to an API server that is three seconds behind, then back",
+  forMs: 40_000,
+  staleMs: 4 * lagMs,
+  async begin({ beside, replicas }) {
+    const seat = replicas.seat(await replicas.leader());
+    const former = seat.server;
+    const move = (server: Place): void => {
+      seat.server = server;
+      seat.road.drop();
+    };
+    beside.road.delayMs = lagMs;
+    move(beside.server);
+    return async () => {
+      beside.road.delayMs = 0;
+      move(former);
+    };
+  },
+};
+
+export const troubles: readonly Trouble[] = [
+  killed,
+  stopped,
+  cut,
+  lossy,
+  clockMoved,
+  serverAway,
+  storeLeaderless,
+  behind,
+];

@@ -9,11 +9,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { request } from "undici";
 import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { type AgentProcess, type AgentRuntime, startAgents } from "./agents.ts";
-import { type Api, connect, isRecord } from "./api.ts";
+import { type Api, connect } from "./api.ts";
 import { serveApiAddress } from "./api_address.ts";
+import {
+  apiServerArguments,
+  componentArguments,
+  podsDoWithoutApiArguments,
+  podsUseApiArguments,
+} from "./control_plane.ts";
 import { writeImageArchive } from "./images.ts";
 import { TestNode, unmountBelow } from "./node.ts";
 import { podSubnet } from "./pod_subnet.ts";
@@ -26,6 +31,7 @@ import {
   programFolder,
   writeKubeconfig,
 } from "./settings.ts";
+import { Store } from "./store.ts";
 
 const run = promisify(execFile);
 const here = import.meta.dirname;
@@ -40,6 +46,8 @@ export interface ClusterOptions {
    * calls webhooks by Services. One such cluster at a time: the address is the machine's. Default false.
    */
   readonly podsUseApi?: boolean;
+  /** Members of etcd; default 1. */
+  readonly storeMembers?: number;
   /** Of every API server, after the usual ones. */
   readonly serverFlags?: readonly string[];
   /** Called after each stage with its name and duration in milliseconds. */
@@ -61,6 +69,10 @@ export interface TestCluster {
    * it is ready.
    */
   startServer(options: { emulatedVersion?: string; release?: string }): Promise<void>;
+  /** Where the members of etcd answer. */
+  readonly storeUrls: readonly string[];
+  /** Starts one more API server, on what these URLs lead to; it ends with the cluster. Resolves to its URL when it is ready. */
+  startAnotherServer(storeUrl: string, flags: readonly string[]): Promise<string>;
   /** What etcd holds below a prefix of its keys, such as `/registry/pods/`: the values by key. */
   stored(prefix: string): Promise<ReadonlyMap<string, string>>;
   /** Puts an image of an OCI layout into the registry that stands in for docker.io. There must be nodes. */
@@ -75,6 +87,8 @@ export interface ClusterFaults {
   restartRuntime(node: string): Promise<void>;
   /** Kills the API server, starts it again after the outage of the cluster's options, resolves when it is ready. */
   serverAway(): Promise<void>;
+  /** Kills the member of etcd that leads the others; resolves to what starts it again. */
+  killStoreLeader(): Promise<() => void>;
 }
 
 /** Builds the Kubernetes programs unless they are there; resolves to the script's last words. */
@@ -117,6 +131,7 @@ class LocalCluster implements TestCluster {
   readonly #bridge: string;
   #api: Api | undefined;
   #server: Service | undefined;
+  #store: Store | undefined;
   #ports: number[] = [];
   #agents: readonly AgentProcess[] = [];
   #endApiAddress: (() => Promise<void>) | undefined;
@@ -150,14 +165,16 @@ class LocalCluster implements TestCluster {
       await buildPrograms(this.#options.environment);
     });
     await this.#stage("certificates", () => this.#script("pki.sh", join(this.folder, "pki"), ...names));
-    this.#ports = await freePorts(6 + 2 * names.length);
+    this.#ports = await freePorts(4 + 2 * names.length);
+    const members = await freePorts(2 * (this.#options.storeMembers ?? 1));
+    this.#store = new Store(this.folder, members, (...words) => this.#service(...words));
     await this.#stage("control plane", () => this.#startControlPlane());
     if (names.length > 0) {
       const archive = join(this.folder, "images.tar");
       await this.#stage("images", async () => {
         writeImageArchive(join(this.folder, "images"), archive, this.#programs);
         const registries = join(this.folder, "registries");
-        this.#services.push(await startRegistry(this.folder, portAt(this.#ports, 5), archive, registries));
+        this.#services.push(await startRegistry(this.folder, portAt(this.#ports, 3), archive, registries));
       });
       await this.#stage(`${names.length} node(s)`, () => this.#startNodes(names, archive));
     }
@@ -175,7 +192,7 @@ class LocalCluster implements TestCluster {
   }
 
   push(folder: string, image: string, as: string): Promise<void> {
-    return pushImage(portAt(this.#ports, 5), `oci:${folder}:${image}`, as);
+    return pushImage(portAt(this.#ports, 3), `oci:${folder}:${image}`, as);
   }
 
   stop(): Promise<void> {
@@ -214,15 +231,13 @@ class LocalCluster implements TestCluster {
 
   async #startControlPlane(): Promise<void> {
     const pki = join(this.folder, "pki");
-    const store = this.#store;
-    const peers = `http://127.0.0.1:${portAt(this.#ports, 2)}`;
     writeKubeconfig(this.kubeconfig, this.#url, pki, "admin");
     this.#api = connect(this.kubeconfig);
-    this.#service("etcd", "etcd", etcdArguments(join(this.folder, "etcd"), store, peers));
+    this.#members.start();
     await this.#startServer();
     for (const [name, port] of [
-      ["kube-controller-manager", portAt(this.#ports, 3)],
-      ["kube-scheduler", portAt(this.#ports, 4)],
+      ["kube-controller-manager", portAt(this.#ports, 1)],
+      ["kube-scheduler", portAt(this.#ports, 2)],
     ] as const) {
       const own =
         name === "kube-scheduler"
@@ -235,25 +250,32 @@ class LocalCluster implements TestCluster {
     }
   }
 
-  get #store(): string {
-    return `http://127.0.0.1:${portAt(this.#ports, 1)}`;
+  get #members(): Store {
+    if (this.#store === undefined) throw new Error("the cluster has not been started");
+    return this.#store;
   }
 
-  /** By the gateway of etcd, which takes JSON: keys and values are base64, and a range ends before its second key. */
-  async stored(prefix: string): Promise<ReadonlyMap<string, string>> {
-    const end = Buffer.from(prefix);
-    end.writeUInt8(end.readUInt8(end.length - 1) + 1, end.length - 1);
-    const range = { key: Buffer.from(prefix).toString("base64"), range_end: end.toString("base64") };
-    const answer = await request(`${this.#store}/v3/kv/range`, {
-      method: "POST",
-      body: JSON.stringify(range),
-    });
-    const body: unknown = await answer.body.json();
-    if (answer.statusCode !== 200 || !isRecord(body))
-      throw new Error(`etcd answered ${answer.statusCode} for ${prefix}: ${JSON.stringify(body)}`);
-    const pairs = Array.isArray(body["kvs"]) ? body["kvs"].filter(isRecord) : [];
-    const text = (value: unknown) => Buffer.from(String(value), "base64").toString("utf8");
-    return new Map(pairs.map(({ key, value }) => [text(key), text(value)]));
+  get storeUrls(): readonly string[] {
+    return this.#members.urls;
+  }
+
+  stored(prefix: string): Promise<ReadonlyMap<string, string>> {
+    return this.#members.below(prefix);
+  }
+
+  async startAnotherServer(storeUrl: string, flags: readonly string[]): Promise<string> {
+    const [port = 0] = await freePorts(1);
+    const server = this.#service("kube-apiserver-beside", join(this.#programs, "kube-apiserver"), [
+      ...this.#serverArguments(port, [storeUrl]),
+      ...flags,
+    ]);
+    const url = `https://127.0.0.1:${port}`;
+    const kubeconfig = join(this.folder, "beside.kubeconfig");
+    writeKubeconfig(kubeconfig, url, join(this.folder, "pki"), "admin");
+    const api = connect(kubeconfig);
+    await untilReady(server, async () => (await api.request("GET", "/readyz")).status === 200, 120_000);
+    await api.close();
+    return url;
   }
 
   async startServer({ emulatedVersion, release }: Parameters<TestCluster["startServer"]>[0]): Promise<void> {
@@ -274,13 +296,19 @@ class LocalCluster implements TestCluster {
   async #startServer(more: readonly string[] = [], programs = this.#programs): Promise<void> {
     const { api } = this;
     const server = this.#service("kube-apiserver", join(programs, "kube-apiserver"), [
-      ...apiServerArguments(join(this.folder, "pki"), portAt(this.#ports, 0), this.#store),
-      ...(this.#options.podsUseApi === true ? podsUseApiArguments : podsDoWithoutApiArguments),
-      ...(this.#options.serverFlags ?? []),
+      ...this.#serverArguments(portAt(this.#ports, 0), this.storeUrls),
       ...more,
     ]);
     this.#server = server;
     await untilReady(server, async () => (await api.request("GET", "/readyz")).status === 200, 120_000);
+  }
+
+  #serverArguments(port: number, stores: readonly string[]): string[] {
+    return [
+      ...apiServerArguments(join(this.folder, "pki"), port, stores),
+      ...(this.#options.podsUseApi === true ? podsUseApiArguments : podsDoWithoutApiArguments),
+      ...(this.#options.serverFlags ?? []),
+    ];
   }
 
   readonly faults: ClusterFaults = {
@@ -295,6 +323,7 @@ class LocalCluster implements TestCluster {
       await sleep(this.#options.outageMs);
       await this.#startServer();
     },
+    killStoreLeader: () => this.#members.killLeader(),
   };
 
   async #startNodes(names: readonly string[], imageArchive: string): Promise<void> {
@@ -321,8 +350,8 @@ class LocalCluster implements TestCluster {
           networkFolder,
           registriesFolder: join(this.folder, "registries"),
           ports: {
-            server: portAt(this.#ports, 6 + 2 * index),
-            health: portAt(this.#ports, 7 + 2 * index),
+            server: portAt(this.#ports, 4 + 2 * index),
+            health: portAt(this.#ports, 5 + 2 * index),
           },
         }),
       );
@@ -338,61 +367,6 @@ class LocalCluster implements TestCluster {
     const { status } = await this.api.get("nodes", node);
     return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
   }
-}
-
-function etcdArguments(data: string, store: string, peers: string): string[] {
-  return [
-    `--data-dir=${data}`,
-    `--listen-client-urls=${store}`,
-    `--advertise-client-urls=${store}`,
-    `--listen-peer-urls=${peers}`,
-    `--initial-advertise-peer-urls=${peers}`,
-    `--initial-cluster=default=${peers}`,
-    "--unsafe-no-fsync",
-  ];
-}
-
-function apiServerArguments(pki: string, port: number, store: string): string[] {
-  const key = (name: string) => join(pki, name);
-  return [
-    `--etcd-servers=${store}`,
-    "--bind-address=127.0.0.1",
-    "--advertise-address=127.0.0.1",
-    `--secure-port=${port}`,
-    `--client-ca-file=${key("ca.crt")}`,
-    `--tls-cert-file=${key("apiserver.crt")}`,
-    `--tls-private-key-file=${key("apiserver.key")}`,
-    "--service-account-issuer=https://kubernetes.default.svc",
-    `--service-account-key-file=${key("service-accounts.pub")}`,
-    `--service-account-signing-key-file=${key("service-accounts.key")}`,
-    `--kubelet-client-certificate=${key("admin.crt")}`,
-    `--kubelet-client-key=${key("admin.key")}`,
-    "--kubelet-preferred-address-types=Hostname",
-    "--authorization-mode=Node,RBAC",
-    "--service-cluster-ip-range=10.96.0.0/16",
-    "--allow-privileged=true",
-    "--endpoint-reconciler-type=none",
-    "--enable-admission-plugins=NodeRestriction",
-    "--max-requests-inflight=2000",
-    "--max-mutating-requests-inflight=1000",
-  ];
-}
-
-/** Without kube-proxy nothing listens at a Service's address: the server asks for the pods behind it. */
-const podsUseApiArguments = ["--enable-aggregator-routing=true"];
-const podsDoWithoutApiArguments = ["--disable-admission-plugins=ServiceAccount"];
-
-function componentArguments(kubeconfig: string, port: number): string[] {
-  return [
-    `--kubeconfig=${kubeconfig}`,
-    `--authentication-kubeconfig=${kubeconfig}`,
-    `--authorization-kubeconfig=${kubeconfig}`,
-    "--leader-elect=false",
-    "--bind-address=127.0.0.1",
-    `--secure-port=${port}`,
-    "--kube-api-qps=500",
-    "--kube-api-burst=1000",
-  ];
 }
 
 function hostMark(folder: string): string {

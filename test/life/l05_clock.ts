@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { CloneSet } from "../cases/clone_sets.ts";
 import { leaderOf } from "../cases/controllers.ts";
 import { imageOf } from "../cases/items.ts";
 import type { World } from "../cases/world.ts";
+import { MovedClock } from "../cluster/moved_clock.ts";
 import { startAdmissions } from "./admissions.ts";
 import { Installation } from "./installation.ts";
 import { otherwiseChanged } from "./rollout_course.ts";
@@ -16,7 +14,6 @@ const name = "clock";
 const replicas = 60;
 const maxUnavailable = 6;
 const hour = 3_600;
-const architecture = process.arch === "arm64" ? "aarch64" : "x86_64";
 
 /** The clocks of both replicas are set by an hour, forward and back: the wall clock alone, as an administrator or NTP does. */
 export const clockSuite: LifeSuite = {
@@ -71,38 +68,4 @@ async function rollOut(world: World, { nodes, print }: Life, clock: MovedClock):
     const behindMs = Date.now() - Date.parse(String(lease.spec?.["renewTime"]));
     assert.ok(Math.abs(behindMs - hour * 1000) < 120_000, `the Lease was renewed ${behindMs} ms ago`);
   });
-}
-
-/** libfaketime around a process: reads how far its wall clock is off from a file, at each look. */
-class MovedClock {
-  readonly #folder = mkdtempSync(join(tmpdir(), "refit-clock-"));
-
-  constructor() {
-    this.set(0);
-  }
-
-  get environment(): Record<string, string> {
-    return {
-      LD_PRELOAD: `/usr/lib/${architecture}-linux-gnu/faketime/libfaketime.so.1`,
-      FAKETIME_TIMESTAMP_FILE: this.#file,
-      FAKETIME_NO_CACHE: "1",
-      FAKETIME_DONT_FAKE_MONOTONIC: "1",
-      DONT_FAKE_MONOTONIC: "1",
-    };
-  }
-
-  /** Seconds from the machine's clock. */
-  set(seconds: number): void {
-    const next = `${this.#file}.next`;
-    writeFileSync(next, `${seconds < 0 ? "" : "+"}${seconds}\n`);
-    renameSync(next, this.#file);
-  }
-
-  remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-
-  get #file(): string {
-    return join(this.#folder, "offset");
-  }
 }
