@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { onExit } from "signal-exit";
 import { seededRandom } from "../../kube/index.ts";
 import { Chance } from "../../simulation/index.ts";
 import { type HollowNodesFixture, startHollowNodes } from "../../testkit/bench/hollow_nodes_fixture.ts";
@@ -134,6 +135,7 @@ async function runOn(cluster: TestCluster, folder: string): Promise<void> {
   const clock = new MovedClock();
   const replicas = new Replicas({
     kubeconfig,
+    folder,
     count: 2,
     mutant: values.mutant,
     environment: clock.environment,
@@ -143,9 +145,8 @@ async function runOn(cluster: TestCluster, folder: string): Promise<void> {
     await observation.start();
     await replicas.start(placeOf(api.url));
     const beside = await startBeside(cluster, [`--audit-log-path=${besideLog}`]);
-    const { record } = observation;
     try {
-      await tellAll({ cluster, replicas, record, clock, beside }, nodes, observation);
+      await tellAll({ cluster, replicas, clock, beside }, nodes, observation);
     } finally {
       await beside.road.close();
     }
@@ -162,8 +163,14 @@ function logsIn(folder: string): readonly [string, string] {
   return [join(folder, "audit.log"), join(folder, "audit-beside.log")];
 }
 
+function removeUnlessKept(folder: string): void {
+  if (!process.env["REFIT_KEEP_LOGS"]) rmSync(folder, { recursive: true, force: true });
+}
+
 async function testChaos(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "refit-chaos-audit-"));
+  const folder = mkdtempSync(join(tmpdir(), "refit-chaos-"));
+  // Also when a signal ends it.
+  onExit(() => removeUnlessKept(folder));
   const [cluster] = await startClusters(1, {
     nodes: 0,
     outageMs: 10_000,
@@ -177,7 +184,6 @@ async function testChaos(): Promise<void> {
     await runOn(cluster, folder);
   } finally {
     await cluster.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

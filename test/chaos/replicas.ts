@@ -1,6 +1,5 @@
 /** Replicas of the controller, each in a network namespace of its own, and the roads to and from them. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
@@ -23,6 +22,8 @@ const root = new URL("../../", import.meta.url).pathname;
 export interface ReplicasOptions {
   /** Of the administrator. */
   readonly kubeconfig: string;
+  /** For their kubeconfigs and logs. */
+  readonly folder: string;
   readonly count: number;
   /** A mistake of `simulation/mutants.ts` that they make; empty: none. */
   readonly mutant: string;
@@ -83,7 +84,6 @@ class LivingSeat implements Seat {
 
 export class Replicas {
   readonly #options: ReplicasOptions;
-  readonly #folder = mkdtempSync(join(tmpdir(), "refit-chaos-"));
   readonly #seats: LivingSeat[] = [];
   readonly #over = new AbortController();
   #webhooks: Relay | undefined;
@@ -151,7 +151,7 @@ export class Replicas {
     const kubeconfig = await this.#kubeconfig(seat, number);
     const [program, ...words] = seat.network.command(...this.#command(kubeconfig));
     seat.service = startService(name, program, words, {
-      logFolder: this.#folder,
+      logFolder: this.#options.folder,
       workingFolder: root,
       environment: {
         ...controllerEnvironment,
@@ -177,7 +177,6 @@ export class Replicas {
     this.#over.abort();
     await Promise.all(this.#seats.map((seat) => seat.remove()));
     await this.#webhooks?.close();
-    if (!process.env["REFIT_KEEP_LOGS"]) rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #at(number: number): LivingSeat {
@@ -188,7 +187,7 @@ export class Replicas {
 
   /** A kubeconfig of this life, with a token of its own, on the road of its seat. */
   async #kubeconfig(seat: LivingSeat, number: number): Promise<string> {
-    const file = join(this.#folder, `${number}.kubeconfig`);
+    const file = join(this.#options.folder, `${number}.kubeconfig`);
     const config = JSON.parse(await accountKubeconfig(this.#options.kubeconfig, "kruise-manager"));
     config.clusters[0].cluster.server = `https://${apiServiceAddress}:${seat.port}`;
     this.#options.onStart(this.nameOf(number), config.users[0].user.token);
