@@ -18,6 +18,8 @@ const reconnectMs = 45_000;
 /** Nobody writes for so long. */
 const restMs = 20_000;
 const longestUntilSettledMs = 240_000;
+/** Who has written nothing for so long will not, though something is missing: beyond the longest back-off of a few failures. */
+const stuckMs = 120_000;
 
 const methods: Readonly<Record<string, string>> = {
   create: "POST",
@@ -101,11 +103,18 @@ export class Observation {
   async untilSettled(): Promise<void> {
     const patience = new Patience(longestUntilSettledMs);
     await this.#wait();
+    const { clock } = this.record;
+    let since = clock.monotonic();
     let missing = this.observer.missing();
-    while (missing.length > 0 || this.record.clock.monotonic() - this.observer.lastWriteAt < restMs) {
-      if (patience.isOver) {
+    while (missing.length > 0 || clock.monotonic() - this.observer.lastWriteAt < restMs) {
+      since = Math.max(since, this.observer.lastWriteAt);
+      const isStuck = clock.monotonic() - since > stuckMs;
+      if (isStuck || patience.isOver) {
         const what = missing.length > 0 ? missing.slice(0, 5).join("; ") : "controllers go on writing";
-        this.observer.violation("settled", `not settled ${patience} after all was well: ${what}`);
+        const when = isStuck
+          ? `nobody has written for ${stuckMs / 1_000} s`
+          : `${patience} after all was well`;
+        this.observer.violation("settled", `not settled, ${when}: ${what}`);
         return;
       }
       await this.#wait();
