@@ -59,7 +59,12 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
         flow: "nodeimages",
         writeBack: (nodeImage) => nodeImages.writeBack(nodeImage),
         removed: (key, uid) => nodeImages.remove(key, uid),
-        edits: { get: (key) => nodeImages.get(key), patchOf: tasksPatch },
+        edits: {
+          get: (key) => nodeImages.get(key),
+          patchOf: tasksPatch,
+          clock: deps.clock,
+          random: deps.random,
+        },
       }),
     };
   }

@@ -30,6 +30,11 @@ export class Backoff {
     return held === undefined ? 0 : Math.max(0, held.retryAt - this.#options.clock.monotonic());
   }
 
+  /** How often it has failed in a row. */
+  failures(id: string): number {
+    return this.#held.get(id)?.failures.count ?? 0;
+  }
+
   /** Returns after how many milliseconds it may be tried again; never before the server wants to hear of it. */
   failed(id: string, error: unknown): number {
     const { baseDelayMs, maxDelayMs } = this.#options;
