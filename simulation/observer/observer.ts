@@ -13,6 +13,7 @@ import { leadership } from "./leadership.ts";
 import type { ObservedCluster } from "./observed.ts";
 import { ordered } from "./ordered.ts";
 import { looks, pulls, theirs } from "./pulls.ts";
+import { Restarts } from "./restarts.ts";
 import type { Rule } from "./rule.ts";
 import { Seen } from "./seen.ts";
 import { missing } from "./settled.ts";
@@ -46,6 +47,7 @@ export class Observer {
     this.#cluster = cluster;
     const seen = new Seen(cluster);
     const { server, clock } = cluster;
+    new Restarts(cluster, (text) => this.violation("restarts", text));
     for (const resource of owned) {
       server.cluster.subscribe(resource, ({ type, object }) => {
         if (type !== "DELETED") this.#owners(object);

@@ -1,0 +1,155 @@
+/**
+ * Restarts: a container runs anew because it ended by itself, because its pod asks for something else, or because a
+ * ContainerRecreateRequest names it, once for each of these.
+ */
+import type { StoredObject } from "../../sandbox/index.ts";
+import type { SimulatedCluster } from "../cluster.ts";
+import { keyOf, listAt, numberAt, textAt } from "./fields.ts";
+
+const requestsResource = "containerrecreaterequests.apps.kruise.io";
+const over = ["Succeeded", "Failed"];
+
+/** One container of a pod, as it was when it last ran anew. */
+interface SeenContainer {
+  id: string;
+  restarts: number;
+  /** That runs. */
+  image: string;
+  /** That are asked for now. */
+  askedImage: string;
+  askedEnv: string;
+  /** How often others have been asked for since. */
+  images: number;
+  envs: number;
+}
+
+interface SeenRequest {
+  now: StoredObject;
+  /** Containers that ran anew by it. */
+  readonly served: Set<string>;
+}
+
+export class Restarts {
+  readonly #cluster: SimulatedCluster;
+  readonly #violation: (text: string) => void;
+  /** By the UID of the pod and the name of the container. */
+  readonly #containers = new Map<string, SeenContainer>();
+  readonly #requests = new Map<string, SeenRequest>();
+
+  constructor(cluster: SimulatedCluster, violation: (text: string) => void) {
+    this.#cluster = cluster;
+    this.#violation = violation;
+    const { cluster: stored } = cluster.server;
+    stored.subscribe("pods", ({ type, object }) => {
+      if (type !== "DELETED") this.#podChanged(object);
+    });
+    stored.subscribe(requestsResource, ({ type, object }) => {
+      if (type !== "DELETED") this.#requestChanged(object);
+    });
+  }
+
+  #podChanged(pod: StoredObject): void {
+    for (const spec of listAt(pod, "spec", "containers")) {
+      const name = textAt(spec, "name");
+      const status = statusOf(pod, name);
+      const seen = this.#seen(pod, spec);
+      const restarts = numberAt(status, "restartCount");
+      const id = textAt(status, "containerID");
+      if (id === "" || id === seen.id) continue;
+      const missing = restarts - seen.restarts - this.#explained(pod, name, status, seen);
+      if (missing > 0 && seen.id !== "")
+        this.#violation(
+          `container ${name} of ${keyOf(pod)} was restarted, and nobody asked for it: ${missing} of ${restarts - seen.restarts} times`,
+        );
+      Object.assign(seen, { id, restarts, image: textAt(status, "image"), images: 0, envs: 0 });
+    }
+  }
+
+  /** With what its pod asks for now. */
+  #seen(pod: StoredObject, spec: unknown): SeenContainer {
+    const key = `${pod.metadata.uid} ${textAt(spec, "name")}`;
+    const askedImage = textAt(spec, "image");
+    const askedEnv = environmentOf(pod, spec);
+    const seen = this.#containers.get(key) ?? {
+      ...{ id: "", restarts: 0, image: "", askedImage, askedEnv, images: 0, envs: 0 },
+    };
+    this.#containers.set(key, seen);
+    if (seen.askedImage !== askedImage) seen.images += 1;
+    if (seen.askedEnv !== askedEnv) seen.envs += 1;
+    return Object.assign(seen, { askedImage, askedEnv });
+  }
+
+  /** How many of the restarts have a reason. A request is the last one that is taken for it. */
+  #explained(pod: StoredObject, name: string, status: unknown, seen: SeenContainer): number {
+    const restarts = numberAt(status, "restartCount") - seen.restarts;
+    const byItself = numberAt(status, "lastState", "terminated", "exitCode") === 0 ? 0 : 1;
+    const differs = textAt(status, "image") !== seen.image;
+    // There and back again: the same image, and perhaps a restart for each way.
+    const byImage = differs ? Math.max(1, seen.images) : seen.images > 1 ? seen.images : 0;
+    let explained = byItself + byImage + seen.envs;
+    for (const request of this.#requests.values()) {
+      if (explained >= restarts) break;
+      if (!asksFor(request, pod, name)) continue;
+      request.served.add(name);
+      explained += 1;
+    }
+    return explained;
+  }
+
+  #requestChanged(now: StoredObject): void {
+    const { uid = "", namespace } = now.metadata;
+    const request = this.#requests.get(uid) ?? { now, served: new Set() };
+    this.#requests.set(uid, request);
+    const before = request.now;
+    request.now = now;
+    const pod = this.#cluster.server.cluster.get("pods", {
+      ...(namespace === undefined ? {} : { namespace }),
+      name: textAt(now, "spec", "podName"),
+    });
+    if (pod === undefined || pod.metadata.uid !== podUidOf(now)) return;
+    for (const container of listAt(now, "spec", "containers")) {
+      const name = textAt(container, "name");
+      if (phaseOf(now, name) !== "Succeeded" || phaseOf(before, name) === "Succeeded") continue;
+      if (textAt(statusOf(pod, name), "containerID") === textAt(container, "statusContext", "containerID"))
+        this.#violation(
+          `${keyOf(now)} says that ${name} of ${keyOf(pod)} was restarted, and it is the same as before`,
+        );
+    }
+  }
+}
+
+/** A request whose container has not run anew by it, and is not done with. */
+function asksFor({ now, served }: SeenRequest, pod: StoredObject, name: string): boolean {
+  return (
+    podUidOf(now) === pod.metadata.uid &&
+    listAt(now, "spec", "containers").some((container) => textAt(container, "name") === name) &&
+    !served.has(name) &&
+    !over.includes(phaseOf(now, name))
+  );
+}
+
+function phaseOf(request: StoredObject, name: string): string {
+  const states = listAt(request, "status", "containerRecreateStates");
+  return textAt(
+    states.find((state) => textAt(state, "name") === name),
+    "phase",
+  );
+}
+
+function podUidOf({ metadata }: StoredObject): string | undefined {
+  return metadata.labels?.["crr.apps.kruise.io/pod-uid"];
+}
+
+function statusOf(pod: StoredObject, name: string): unknown {
+  return listAt(pod, "status", "containerStatuses").find((status) => textAt(status, "name") === name);
+}
+
+/** What the container takes from labels and annotations of its pod. */
+function environmentOf({ metadata }: StoredObject, spec: unknown): string {
+  const values = listAt(spec, "env").map((entry) => {
+    const path = textAt(entry, "valueFrom", "fieldRef", "fieldPath");
+    const [, from = "", key = ""] = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path) ?? [];
+    return textAt(metadata, from, key);
+  });
+  return JSON.stringify(values);
+}
