@@ -256,13 +256,6 @@ export const mutantsBeside: readonly Mutant[] = [
     needs: "recreate containers",
   },
   {
-    name: "an agent stops another container than the one that is asked for",
-    file: "node/restarts/plan.ts",
-    from: "    ...(walk.kill === undefined ? {} : { kill: walk.kill }),",
-    to: "    ...(walk.kill === undefined ? {} : { kill: [...observed.containers.keys()].at(-1) ?? walk.kill }),",
-    needs: "recreate containers",
-  },
-  {
     name: "an agent takes a container that still runs for one that was made anew",
     file: "node/restarts/plan.ts",
     from: "const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);",
