@@ -8,6 +8,7 @@ import type { Clock } from "../kube/index.ts";
 import { accountKubeconfig, grantForGates } from "../testkit/kube/account_fixture.ts";
 import { BenchError } from "./errors.ts";
 import { hold } from "./load/cores.ts";
+import { collectedHeapMb } from "./measure/inspected_heap.ts";
 import type { Measured } from "./measure/phase.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
 
@@ -21,6 +22,8 @@ export interface Manager extends Measured {
    * `whileDown` runs between the two.
    */
   restart?(whileDown?: () => Promise<void>): Promise<number>;
+  /** Heap after a collection, MB; only of a process that was started `inspected`. */
+  collectedHeapMb?(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -42,6 +45,10 @@ export interface OwnManagerOptions {
   gates?: string | undefined;
   /** Further ones of the controller. */
   flags?: readonly string[];
+  /** It stands for election, as in a cluster; default: it works at once. */
+  elects?: boolean | undefined;
+  /** Its heap can be collected by Node's inspector, on loopback. */
+  inspected?: boolean | undefined;
   /** Its processes are held on these; default: anywhere. */
   cores?: string | undefined;
   clock: Clock;
@@ -53,8 +60,9 @@ export async function startOwnManager(options: OwnManagerOptions): Promise<Manag
   const webhook = await freePort();
   const metrics = await freePort(webhook + 1);
   const health = await freePort(metrics + 1);
+  const inspector = await freePort(health + 1);
   const folder = mkdtempSync(join(tmpdir(), "refit-bench-manager-"));
-  const manager = new OwnManager(options, { webhook, metrics, health }, folder);
+  const manager = new OwnManager(options, { webhook, metrics, health, inspector }, folder);
   try {
     await manager.install();
     await manager.start();
@@ -65,20 +73,23 @@ export async function startOwnManager(options: OwnManagerOptions): Promise<Manag
   return manager;
 }
 
+interface Ports {
+  readonly webhook: number;
+  readonly metrics: number;
+  readonly health: number;
+  readonly inspector: number;
+}
+
 class OwnManager implements Manager {
   readonly own = true;
   readonly #options: OwnManagerOptions;
-  readonly #ports: { webhook: number; metrics: number; health: number };
+  readonly #ports: Ports;
   readonly #folder: string;
   readonly #lastLines: string[] = [];
   #child: ChildProcess | undefined;
   #ending: ChildProcess | undefined;
 
-  constructor(
-    options: OwnManagerOptions,
-    ports: { webhook: number; metrics: number; health: number },
-    folder: string,
-  ) {
+  constructor(options: OwnManagerOptions, ports: Ports, folder: string) {
     this.#options = options;
     this.#ports = ports;
     this.#folder = folder;
@@ -106,12 +117,13 @@ class OwnManager implements Manager {
   }
 
   async start(): Promise<void> {
-    const { gates, cores, flags = [] } = this.#options;
-    const child = this.#spawn([
+    const { gates, cores, elects = false, inspected = false, flags = [] } = this.#options;
+    const ofNode = inspected ? [`--inspect=127.0.0.1:${this.#ports.inspector}`] : [];
+    const child = this.#spawn(ofNode, [
       "controller",
       "--kubeconfig",
       this.#own,
-      "--enable-leader-election=false",
+      `--enable-leader-election=${elects}`,
       ...(gates === undefined ? [] : [`--feature-gates=${gates}`]),
       `--metrics-addr=127.0.0.1:${this.#ports.metrics}`,
       `--health-probe-addr=127.0.0.1:${this.#ports.health}`,
@@ -138,6 +150,10 @@ class OwnManager implements Manager {
     return clock.monotonic() - started;
   }
 
+  collectedHeapMb(): Promise<number> {
+    return collectedHeapMb(this.#ports.inspector);
+  }
+
   async stop(): Promise<void> {
     // Before its webhooks are removed: a controller that runs puts them back.
     await this.#end("SIGTERM");
@@ -158,7 +174,7 @@ class OwnManager implements Manager {
     });
   }
 
-  #spawn(args: readonly string[]): ChildProcess {
+  #spawn(nodeFlags: readonly string[], args: readonly string[]): ChildProcess {
     const env = {
       ...process.env,
       ...controllerEnvironment,
@@ -167,11 +183,15 @@ class OwnManager implements Manager {
       WEBHOOK_CERT_DIR: join(this.#folder, "certificates"),
     };
     // In a process group of its own: Ctrl-C is for the bench, which still needs the manager to clean up.
-    const child = spawn(process.execPath, [...controllerNodeFlags, this.#options.entry, ...args], {
-      env,
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = spawn(
+      process.execPath,
+      [...controllerNodeFlags, ...nodeFlags, this.#options.entry, ...args],
+      {
+        env,
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => this.#keep(chunk));
     return child;
@@ -189,7 +209,7 @@ class OwnManager implements Manager {
 
   #run(args: readonly string[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      const child = this.#spawn(args);
+      const child = this.#spawn([], args);
       child.on("error", reject);
       child.on("close", (code) =>
         code === 0 ? resolve() : reject(this.#failed(`refit ${args[0]} ended with code ${code}`)),

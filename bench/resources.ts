@@ -14,6 +14,13 @@ export const podObjects: Resource<PodObject> = {
   namespaced: true,
   codec: withoutManagedFields(jsonCodec<PodObject>()),
 };
+export const revisionObjects = jsonResource<KubeObject>({
+  group: "apps",
+  version: "v1",
+  plural: "controllerrevisions",
+  kind: "ControllerRevision",
+  namespaced: true,
+});
 export const nodeObjects = jsonResource<KubeObject>({
   ...core,
   plural: "nodes",

@@ -52,6 +52,8 @@ export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps
     kinds: settings.scenario.kinds,
     gates: settings.scenario.gates,
     controllerFlags: settings.controllerFlags,
+    elects: settings.scenario.elects,
+    inspected: settings.scenario.inspected,
     cores: settings.cores,
     seed: settings.seed,
     clock,
@@ -90,7 +92,7 @@ export async function runOn(
     });
     const stage = stageOf(target, settings, pods, deps, { random, run, namespace, hollow });
     if (target.manager.own) await warmUp(stage);
-    const { phases, limit } = await settings.scenario.run(stage);
+    const { phases, limit, soak } = await settings.scenario.run(stage);
     stage.board.stop();
     const { manager, version, sandbox } = target;
     return {
@@ -105,6 +107,7 @@ export async function runOn(
       manager: { pid: manager.pid, own: manager.own, metrics: manager.metricsUrl !== undefined },
       phases: [...phases],
       ...(limit === undefined ? {} : { limit }),
+      ...(soak === undefined ? {} : { soak }),
     };
   } catch (error) {
     return asInterruption(signal)(error);
@@ -182,7 +185,7 @@ function stageOf(
   const { client, own, manager } = target;
   const { clock, progress, signal, settleMs = 1_500, sampleMs = 100 } = deps;
   const { run, namespace, hollow, random } = made;
-  const { restart } = manager;
+  const { restart, collectedHeapMb } = manager;
   return {
     client,
     clock,
@@ -202,6 +205,7 @@ function stageOf(
     hollow,
     workloads: new Workloads(client, namespace, run, settings.annotations),
     ...(restart === undefined ? {} : { restartManager: (whileDown) => restart.call(manager, whileDown) }),
+    ...(collectedHeapMb === undefined ? {} : { collectedHeapMb: () => collectedHeapMb.call(manager) }),
     ...(target.memory === undefined ? {} : { memory: target.memory }),
     measureLimit: () => limitOf(target, settings, deps, { run, namespace }),
   };

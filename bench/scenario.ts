@@ -3,7 +3,7 @@ import type { Random } from "../kube/index.ts";
 import type { Cluster } from "../sandbox/index.ts";
 import type { HollowCluster } from "./hollow_cluster.ts";
 import type { Bench } from "./measure/phase.ts";
-import type { Limit, Phase } from "./measure/result.ts";
+import type { Limit, Phase, Soak } from "./measure/result.ts";
 import type { WorkloadKind, Workloads } from "./workloads.ts";
 
 export interface ScenarioSettings {
@@ -23,6 +23,8 @@ export interface ScenarioSettings {
   readonly namespaces: number;
   /** Patches of each kind of `limit`; 0: none. */
   readonly limitPatches: number;
+  /** Of `soak`. */
+  readonly minutes: number;
 }
 
 export interface Stage extends Bench {
@@ -34,6 +36,8 @@ export interface Stage extends Bench {
   readonly workloads: Workloads;
   /** Kills the manager and starts it again; only where the bench started it. Milliseconds until it said that it is ready. */
   readonly restartManager?: (whileDown?: () => Promise<void>) => Promise<number>;
+  /** Heap of the manager after a collection, MB; only where the scenario is `inspected`. */
+  readonly collectedHeapMb?: () => Promise<number>;
   /** The state of the sandbox, where that is the server. */
   readonly memory?: Cluster;
   /** A bare loop of patches with a client of its own. */
@@ -43,6 +47,7 @@ export interface Stage extends Bench {
 export interface Outcome {
   readonly phases: readonly Phase[];
   readonly limit?: Limit | undefined;
+  readonly soak?: Soak;
 }
 
 export interface Scenario {
@@ -61,6 +66,10 @@ export interface Scenario {
   readonly gates?: string;
   /** Only with a manager that the bench starts. */
   readonly ownManager?: boolean;
+  /** The manager stands for election, as in a cluster. */
+  readonly elects?: boolean;
+  /** The heap of the manager can be collected. */
+  readonly inspected?: boolean;
   run(stage: Stage): Promise<Outcome>;
 }
 

@@ -20,6 +20,7 @@ export interface RunSettings {
   readonly sidecarSets: number;
   readonly namespaces: number;
   readonly limitPatches: number;
+  readonly minutes: number;
   readonly behaviour: NodeBehaviour;
   readonly annotations: Readonly<Record<string, string>>;
   readonly kubeconfig: string | undefined;
@@ -82,6 +83,7 @@ export const scenarioOptions = {
     value: "N",
     help: "Patches of each kind of the bare loop; 0: none.",
   },
+  minutes: { type: "string", default: "20", value: "N", help: "How long `soak` lasts, 1 to 1440." },
   start: {
     type: "string",
     default: "200",
@@ -170,6 +172,7 @@ export function runSettings(args: readonly string[]): RunSettings {
     sidecarSets: within(values["sidecar-sets"], "sidecar-sets", 0, 100),
     namespaces: within(values.namespaces, "namespaces", 1, most.pods),
     limitPatches: within(values.limit, "limit", 0, 100_000),
+    minutes: within(values.minutes, "minutes", 1, 1_440),
     behaviour: behaviourOf({ ...values, pullFailures: values["pull-failures"] }),
     annotations,
     label: values.label,
@@ -264,6 +267,7 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
       : { "controller-flag": values["controller-flag"].join(" ") }),
     ...(name === "many" || name === "hold" ? { size: values.size } : {}),
     ...(name === "resourcedistribution" ? { namespaces: values.namespaces } : {}),
+    ...(name === "soak" ? { minutes: values.minutes } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),
     ...(name === "admission" || name === "webhook" || name === "sidecarset"
       ? { "in-flight": values["in-flight"] }
@@ -273,9 +277,20 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
 }
 
 export function scenarioSettings(settings: RunSettings, pods: number): ScenarioSettings {
-  const { maxUnavailable, size, steps, inFlight, sidecarSets, namespaces, limitPatches } = settings;
+  const { maxUnavailable, size, steps, inFlight, sidecarSets, namespaces, limitPatches, minutes } = settings;
   const nodes = nodesFor(settings, pods);
-  return { pods, nodes, maxUnavailable, size, steps, inFlight, sidecarSets, namespaces, limitPatches };
+  return {
+    pods,
+    nodes,
+    maxUnavailable,
+    size,
+    steps,
+    inFlight,
+    sidecarSets,
+    namespaces,
+    limitPatches,
+    minutes,
+  };
 }
 
 /** Hollow nodes of a run of this size. */

@@ -22,6 +22,8 @@ export interface TargetOptions {
   gates?: string | undefined;
   /** Of the same, beside those that the bench sets. */
   controllerFlags?: readonly string[];
+  elects?: boolean | undefined;
+  inspected?: boolean | undefined;
   /** What is held where; default: nothing. */
   cores?: Cores | undefined;
   seed: number;
@@ -105,6 +107,8 @@ async function managerOf(options: TargetOptions, client: Client, kubeconfig: str
     uninstall,
     gates: options.gates,
     flags: options.controllerFlags ?? [],
+    elects: options.elects,
+    inspected: options.inspected,
     cores,
     clock,
     signal,

@@ -19,7 +19,7 @@ process_cpu_seconds_total 12.5`;
     requests: { "PATCH pods/status": 1502, "LIST nodes": 3 },
     cpuSeconds: 12.5,
   });
-  t.same(serverMetrics(""), { requests: {}, cpuSeconds: undefined }, "a server that does not tell");
+  t.match(serverMetrics(""), { requests: {}, cpuSeconds: undefined, storeMb: undefined, watches: 0 }, "a server that does not tell");
   t.same(requestsBetween(managerMetrics(ours), managerMetrics("")), {
     "PATCH pods/status": 5,
     "POST pods": 2,
@@ -27,7 +27,7 @@ process_cpu_seconds_total 12.5`;
 });
 
 t.test("processor time of an API server", async (t) => {
-  const at = (cpuSeconds: number | undefined) => ({ requests: {}, cpuSeconds });
+  const at = (cpuSeconds: number | undefined) => ({ cpuSeconds });
   t.equal(serverCpuBetween(at(12.5), at(14)), 1.5);
   t.equal(serverCpuBetween(at(12.5), at(3)), undefined, "another server answered");
   t.equal(serverCpuBetween(at(undefined), at(14)), undefined);

@@ -141,6 +141,35 @@ const limit = ObjectType({
 });
 export type Limit = Static<typeof limit>;
 
+const steadiness = ObjectType({
+  name: StringType(),
+  unit: StringType(),
+  /** Of the samples after the warm-up. */
+  first: NumberType(),
+  last: NumberType(),
+  /** Of the line through them, from the first to the last; with 95 % it is true to within `uncertain`. */
+  growth: NumberType(),
+  uncertain: NumberType(),
+  anHour: NumberType(),
+  allowed: NumberType(),
+  isSteady: BooleanType(),
+});
+export type Steadiness = Static<typeof steadiness>;
+
+const soak = ObjectType({
+  minutes: NumberType(),
+  rounds: Integer(),
+  workloads: Integer(),
+  podsMade: Integer(),
+  /** One entry a round. */
+  atMs: ArrayType(NumberType()),
+  samples: RecordType(StringType(), ArrayType(NumberType())),
+  levels: ArrayType(steadiness),
+  /** What is not accounted for, in words. */
+  faults: ArrayType(StringType()),
+});
+export type Soak = Static<typeof soak>;
+
 const run = ObjectType({
   scenario: StringType(),
   /** Who was measured: `--label`, else `refit` or the process id. */
@@ -154,6 +183,7 @@ const run = ObjectType({
   manager: ObjectType({ pid: Integer(), own: BooleanType(), metrics: BooleanType() }),
   phases: ArrayType(phase),
   limit: Optional(limit),
+  soak: Optional(soak),
 });
 export type Run = Static<typeof run>;
 
@@ -188,7 +218,15 @@ export function parseResult(text: string, name: string): ResultFile {
   return value;
 }
 
-/** Violations of all phases: must be 0. */
+/** Violations of all phases, and what a soak found: must be 0. */
 export function violationsOf(runs: readonly Run[]): number {
-  return runs.flatMap((each) => each.phases).reduce((sum, each) => sum + (each.budget?.violations ?? 0), 0);
+  return runs.reduce((sum, run) => sum + budgetViolations(run) + soakFaults(run), 0);
+}
+
+function budgetViolations({ phases }: Run): number {
+  return phases.reduce((sum, { budget }) => sum + (budget?.violations ?? 0), 0);
+}
+
+function soakFaults({ soak }: Run): number {
+  return (soak?.faults.length ?? 0) + (soak?.levels.filter(({ isSteady }) => !isSteady).length ?? 0);
 }

@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { plotsDocument, escaped as text } from "../../cli/ui/plots/index.ts";
 import type { ComparedPhase } from "../compare.ts";
-import type { ResultFile, Run } from "../measure/result.ts";
+import type { ResultFile, Run, Soak } from "../measure/result.ts";
 import { scenarios } from "../scenarios/all.ts";
 import { comparisonHead, comparisonRow, comparisonTitle } from "./comparison_table.ts";
 import { podsPerSecond } from "./figures.ts";
 import { phasePlace, plotGroups, runPlace, sizesPlace } from "./plots.ts";
-import { figureTable, HEAD, limitRows, notServedText, titleOf } from "./table.ts";
+import { figureTable, HEAD, limitRows, notServedText, soakRows, soakTitle, titleOf } from "./table.ts";
 import { amount, duration, megabytes, perSecond } from "./words.ts";
 
 export async function resultPage(
@@ -88,7 +88,14 @@ ${run.phases.map(({ name }, phase) => phasePlots(name, plotsAt(phasePlace(index,
 ${run.phases.length > 0 ? table("figures", `Figures of ${title}`, head, figures.rows) : ""}
 ${missing === undefined ? "" : `<p class="origin">${text(missing)}</p>`}
 ${run.limit === undefined ? "" : `<h3>Limit: a bare loop of pod patches</h3>${table("limit", `Limit of ${title}`, limitRows(run.limit)[0] ?? [], limitRows(run.limit).slice(1))}`}
+${run.soak === undefined ? "" : soakSection(run.soak, title)}
 </section>`;
+}
+
+function soakSection(soak: Soak, title: string): string {
+  const [head = [], ...rows] = soakRows(soak);
+  const faults = soak.faults.map((fault) => `<p class="alarm">${text(fault)}</p>`);
+  return `<h3>${text(soakTitle(soak))}</h3>${faults.join("")}${table("soak", `Levels of ${title}`, head, rows)}`;
 }
 
 const phasePlots = (name: string, plots: string): string =>

@@ -1,7 +1,7 @@
 /** Results on a terminal: a table a run. */
-import type { Limit, Run } from "../measure/result.ts";
+import type { Limit, Run, Soak } from "../measure/result.ts";
 import { type Figure, figuresOf } from "./figures.ts";
-import { amount, duration, perSecond } from "./words.ts";
+import { amount, duration, number, perSecond } from "./words.ts";
 
 /** Above the names of figures: how the clocks below are to be read. */
 export const HEAD = "clocks: p50 / p90 / p99 / max";
@@ -71,6 +71,8 @@ export function tableOf(run: Run): string {
   }
   if (run.limit !== undefined)
     parts.push(`limit: a bare loop of pod patches\n${alignTable(limitRows(run.limit))}`);
+  if (run.soak !== undefined)
+    parts.push(soakTitle(run.soak), alignTable(soakRows(run.soak)), ...run.soak.faults);
   const examples = run.phases.flatMap((phase) => phase.budget?.examples ?? []);
   if (examples.length > 0) parts.push(`BUDGET VIOLATED\n${examples.map((each) => `  ${each}`).join("\n")}`);
   return parts.join("\n\n");
@@ -85,6 +87,28 @@ export function limitRows({ rates }: Limit): string[][] {
       perSecond(rate, "writes"),
       duration(p50),
       duration(p99),
+    ]),
+  ];
+}
+
+export function soakTitle({ minutes, rounds, workloads, podsMade }: Soak): string {
+  const made = `${amount(workloads, "workloads")} and ${amount(podsMade, "pods")} came and went`;
+  return `soak: ${number(minutes)} minutes, ${amount(rounds, "rounds")}; ${made}`;
+}
+
+/** The first row is the head. */
+export function soakRows({ levels }: Soak): string[][] {
+  const signed = (value: number): string => `${value < 0 ? "−" : "+"}${number(Math.abs(value))}`;
+  return [
+    ["after each round", "first", "last", "growth", "allowed", "an hour", ""],
+    ...levels.map(({ name, unit, first, last, growth, uncertain, anHour, allowed, isSteady }) => [
+      unit === "" ? name : `${name}, ${unit}`,
+      number(first),
+      number(last),
+      `${signed(growth)} ± ${number(uncertain)}`,
+      number(allowed),
+      signed(anHour),
+      isSteady ? "level" : "NOT LEVEL",
     ]),
   ];
 }

@@ -12,6 +12,7 @@ import { resourcedistribution } from "./resource_distribution.ts";
 import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
 import { sidecarset } from "./sidecar_set.ts";
+import { soak } from "./soak.ts";
 import { status } from "./status.ts";
 import { uniteddeployment } from "./united_deployment.ts";
 import { webhook } from "./webhook.ts";
@@ -40,6 +41,7 @@ export const scenarios: readonly Scenario[] = [
   uniteddeployment,
   workloadspread,
   resourcedistribution,
+  soak,
   limit,
 ];
 
