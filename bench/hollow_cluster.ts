@@ -4,6 +4,7 @@ import {
   type Client,
   type Clock,
   createStrategicPatch,
+  type Informer,
   isKubeError,
   type Log,
   type Random,
@@ -19,7 +20,7 @@ import {
 } from "../sandbox/index.ts";
 import { FailureDraw } from "./failures.ts";
 import { eachInFlight } from "./in_flight.ts";
-import { BENCH_LABEL, leases, nodeObjects, podObjects } from "./resources.ts";
+import { BENCH_LABEL, leases, type NodeObject, nodeObjects, podObjects } from "./resources.ts";
 import type { NodeBehaviour } from "./timing.ts";
 
 /** As a kubelet's. */
@@ -74,7 +75,9 @@ class Cluster implements HollowCluster {
   readonly #draw: FailureDraw;
   readonly #lost = new Set<string>();
   #stopped = false;
-  #stopInformer: () => Promise<void> = async () => undefined;
+  readonly #informers: Pick<Informer, "stop">[] = [];
+  /** What each node reports of itself. */
+  readonly #reports = new Map<string, () => Promise<unknown>>();
 
   constructor(options: HollowClusterOptions) {
     this.#options = options;
@@ -104,18 +107,27 @@ class Cluster implements HollowCluster {
       if (change.type === "removed") this.#hollow.podGone(change.object.metadata.uid ?? "");
       else if (change.object.spec.nodeName) this.#see(change.object);
     });
-    const informer = startInformer({
-      client,
-      resource: podObjects,
-      cache: this.pods,
-      labelSelector: `${BENCH_LABEL}=${run}`,
-      clock,
-      random,
-      log,
-    });
-    this.#stopInformer = () => informer.stop();
+    const labelSelector = `${BENCH_LABEL}=${run}`;
+    const deps = { client, clock, random, log, labelSelector };
+    const informer = startInformer({ ...deps, resource: podObjects, cache: this.pods });
+    this.#informers.push(informer);
     await informer.synced;
-    if (this.#options.heartbeats) for (const [index, name] of this.nodes.entries()) this.#beat(name, index);
+    if (!this.#options.heartbeats) return;
+    for (const [index, name] of this.nodes.entries()) this.#beat(name, index);
+    const cache = new Cache<NodeObject>({ identify: nodeObjects.codec.identify });
+    cache.subscribe(({ type, object }) => {
+      if (type !== "removed") this.#reportAgain(object);
+    });
+    this.#informers.push(startInformer({ ...deps, resource: nodeObjects, cache }));
+  }
+
+  /** Whose heartbeats came late was given up by the node controller, and is until it reports, as a kubelet does. */
+  #reportAgain({ metadata: { name = "" }, status }: NodeObject): void {
+    const isReady = status?.conditions?.some((each) => each.type === "Ready" && each.status === "True");
+    if (isReady === true || this.#stopped || this.#lost.has(name)) return;
+    void this.#reports
+      .get(name)?.()
+      .catch(() => undefined);
   }
 
   async lose(names: readonly string[]): Promise<void> {
@@ -146,7 +158,7 @@ class Cluster implements HollowCluster {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#hollow.stop();
-    await this.#stopInformer();
+    await Promise.all(this.#informers.map((informer) => informer.stop()));
   }
 
   #see(pod: PodObject): void {
@@ -188,13 +200,13 @@ class Cluster implements HollowCluster {
     } catch (error) {
       if (!isKubeError(error, "AlreadyExists")) throw error;
     }
-    const status = nodeStatus(node, profile, hostIp, clock.now());
-    await client.patch(
-      nodeObjects,
-      { name },
-      { type: "strategic", body: { status } },
-      { subresource: "status" },
-    );
+    const report = () => {
+      const status = nodeStatus(node, profile, hostIp, clock.now());
+      const patch = { type: "strategic" as const, body: { status } };
+      return client.patch(nodeObjects, { name }, patch, { subresource: "status" });
+    };
+    await report();
+    this.#reports.set(name, report);
     // A taint that the node lifecycle put on before the first status would keep pods away for a while.
     await client.patch(nodeObjects, { name }, { type: "merge", body: { spec: { taints } } });
     if (heartbeats) await renew(client, clock, name, run);

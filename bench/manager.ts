@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { controllerEnvironment, controllerNodeFlags, freePort } from "../cli/index.ts";
-import type { Clock } from "../kube/index.ts";
+import { type Clock, loadCredentials, type Random } from "../kube/index.ts";
 import { accountKubeconfig, grantForGates } from "../testkit/kube/account_fixture.ts";
 import { BenchError } from "./errors.ts";
 import { hold } from "./load/cores.ts";
+import { type Faults, type FaultyServer, startFaultyServer } from "./load/faulty_server.ts";
 import { collectedHeapMb } from "./measure/inspected_heap.ts";
 import type { Measured } from "./measure/phase.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
@@ -51,7 +52,10 @@ export interface OwnManagerOptions {
   inspected?: boolean | undefined;
   /** Its processes are held on these; default: anywhere. */
   cores?: string | undefined;
+  /** Of its way to the API server; default: none. */
+  faults?: Faults | undefined;
   clock: Clock;
+  random: Random;
   signal: AbortSignal;
 }
 
@@ -86,6 +90,7 @@ class OwnManager implements Manager {
   readonly #ports: Ports;
   readonly #folder: string;
   readonly #lastLines: string[] = [];
+  #faulty: FaultyServer | undefined;
   #child: ChildProcess | undefined;
   #ending: ChildProcess | undefined;
 
@@ -113,7 +118,24 @@ class OwnManager implements Manager {
     const { kubeconfig, gates = "" } = this.#options;
     await this.#run(["install", "--kubeconfig", kubeconfig, ...address]);
     await grantForGates(kubeconfig, gates);
-    writeFileSync(this.#own, await accountKubeconfig(kubeconfig, "kruise-manager"), { mode: 0o600 });
+    const config = await accountKubeconfig(kubeconfig, "kruise-manager");
+    writeFileSync(this.#own, await this.#throughFaults(config), { mode: 0o600 });
+  }
+
+  /** The same account at the same server, by the faulty way if one is asked for. */
+  async #throughFaults(config: string): Promise<string> {
+    const { kubeconfig, faults, clock, random } = this.#options;
+    if (faults === undefined) return config;
+    const credentials = await loadCredentials({ kubeconfig, env: process.env, clock });
+    const { server, tls } = await credentials.access();
+    this.#faulty = await startFaultyServer({ server, ca: tls.ca, faults, clock, random });
+    return config.replaceAll(server, this.#faulty.url);
+  }
+
+  get errorsAnswered(): number | undefined {
+    if (this.#faulty === undefined) return undefined;
+    const { before, after } = this.#faulty.answered;
+    return before + after;
   }
 
   async start(): Promise<void> {
@@ -160,6 +182,7 @@ class OwnManager implements Manager {
     try {
       if (this.#options.uninstall) await this.#run(["uninstall", "--kubeconfig", this.#options.kubeconfig]);
     } finally {
+      await this.#faulty?.stop();
       rmSync(this.#folder, { recursive: true, force: true });
     }
   }

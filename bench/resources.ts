@@ -21,7 +21,10 @@ export const revisionObjects = jsonResource<KubeObject>({
   kind: "ControllerRevision",
   namespaced: true,
 });
-export const nodeObjects = jsonResource<KubeObject>({
+export interface NodeObject extends KubeObject {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+export const nodeObjects = jsonResource<NodeObject>({
   ...core,
   plural: "nodes",
   kind: "Node",

@@ -55,6 +55,7 @@ export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps
     elects: settings.scenario.elects,
     inspected: settings.scenario.inspected,
     cores: settings.cores,
+    faults: settings.faults,
     seed: settings.seed,
     clock,
     random,

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { UsageError } from "./errors.ts";
 import type { Cores } from "./load/cores.ts";
+import type { Faults } from "./load/faulty_server.ts";
 import type { OptionTable } from "./options.ts";
 import type { Scenario, ScenarioSettings } from "./scenario.ts";
 import { scenarioNamed } from "./scenarios/all.ts";
@@ -34,6 +35,8 @@ export interface RunSettings {
   /** Clients beside the bench. */
   readonly watchers: number;
   readonly cores: Cores | undefined;
+  /** Of the manager's way to the API server. */
+  readonly faults: Faults | undefined;
   readonly seed: number;
   readonly timeoutMs: number;
   readonly out: string | undefined;
@@ -139,6 +142,18 @@ export const scenarioOptions = {
     value: "M,O",
     help: "Hold the manager on core M, the bench, its server and the clients on core O (Linux, taskset).",
   },
+  latency: {
+    type: "string",
+    default: "0",
+    value: "MS",
+    help: "Of each request of the own controller, before the server gets it, 0 to 60000.",
+  },
+  errors: {
+    type: "string",
+    default: "0%",
+    value: "P%",
+    help: "Its requests that are answered with 500, 503 or 429, before or after they took effect.",
+  },
   seed: { type: "string", default: "1", value: "N", help: "Of all chance." },
   repeat: { type: "string", default: "1", value: "N", help: "Runs of each size." },
   timeout: { type: "string", default: "900", value: "S", help: "Longest time of a phase, in seconds." },
@@ -178,6 +193,7 @@ export function runSettings(args: readonly string[]): RunSettings {
     label: values.label,
     watchers: within(values.watchers, "watchers", 0, 64),
     cores: values.cores === undefined ? undefined : coresOf(values.cores),
+    faults: faultsOf(values),
     seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
     timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
     out: resultPath(values.out),
@@ -192,6 +208,14 @@ function coresOf(text: string): Cores {
     throw new UsageError(`--cores must be two numbers, such as 0,1, not ${JSON.stringify(text)}`);
   const [manager, others] = cores.map((core) => within(core, "cores", 0, 1023));
   return { manager: String(manager), others: String(others) };
+}
+
+function faultsOf({ latency, errors, pid }: Values): Faults | undefined {
+  const faults = { latencyMs: within(latency, "latency", 0, 60_000), errors: parseShare(errors, "errors") };
+  if (faults.latencyMs === 0 && faults.errors === 0) return undefined;
+  if (pid !== undefined)
+    throw new UsageError("--latency and --errors are of a manager that the bench starts: leave out --pid");
+  return faults;
 }
 
 function resultPath(out: string | undefined): string | undefined {
@@ -265,6 +289,8 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
     ...(values["controller-flag"] === undefined
       ? {}
       : { "controller-flag": values["controller-flag"].join(" ") }),
+    ...(values.latency === "0" ? {} : { latency: values.latency }),
+    ...(values.errors === "0%" ? {} : { errors: values.errors }),
     ...(name === "many" || name === "hold" ? { size: values.size } : {}),
     ...(name === "resourcedistribution" ? { namespaces: values.namespaces } : {}),
     ...(name === "soak" ? { minutes: values.minutes } : {}),

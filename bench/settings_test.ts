@@ -33,6 +33,10 @@ const refused: readonly [args: string, says: RegExp][] = [
   ["rollout --watchers 65", /--watchers must be a whole number from 0 to 64/],
   ["rollout --cores 0", /--cores must be two numbers, such as 0,1, not "0"/],
   ["rollout --cores 0,a", /--cores must be a whole number from 0 to 1023, not "a"/],
+  ["rollout --latency 1s", /--latency must be a whole number from 0 to 60000, not "1s"/],
+  ["rollout --errors 2", /--errors must be a percentage like 1%, not "2"/],
+  ["rollout --kubeconfig f --pid 7 --errors 2%", /--latency and --errors are .*: leave out --pid/],
+  ["soak --minutes 0", /--minutes must be a whole number from 1 to 1440/],
   ["rollout --podz 3", /Unknown option '--podz'/],
 ];
 
@@ -61,6 +65,13 @@ t.test("several sizes, delays and annotations are read", async (t) => {
   t.equal(runSettings(["create", "--pods", "500"]).nodes, 10, "fifty pods a node where nothing is said");
   t.same(parseDelay("250", "start"), { from: 250, to: 250 });
   t.equal(parseShare("0.5%", "crash"), 0.005);
+});
+
+t.test("an API server that is slow and fails", async (t) => {
+  const settings = runSettings("rollout --latency 200 --errors 2%".split(" "));
+  t.same(settings.faults, { latencyMs: 200, errors: 0.02 });
+  t.match(settings.words, { latency: "200", errors: "2%" }, "the result says so");
+  t.equal(runSettings(["rollout"]).faults, undefined);
 });
 
 t.test("how full the machine is", async (t) => {

@@ -7,6 +7,7 @@ import { type Cluster, startSandbox } from "../sandbox/index.ts";
 import { type Connection, connect } from "./connection.ts";
 import { BenchError } from "./errors.ts";
 import { type Cores, hold } from "./load/cores.ts";
+import type { Faults } from "./load/faulty_server.ts";
 import { foreignManager, type Manager, startOwnManager } from "./manager.ts";
 import { checkAccess, checkKinds, reachServer } from "./preflight.ts";
 import type { WorkloadKind } from "./workloads.ts";
@@ -26,6 +27,8 @@ export interface TargetOptions {
   inspected?: boolean | undefined;
   /** What is held where; default: nothing. */
   cores?: Cores | undefined;
+  /** Of the way from the controller that is started to the server. */
+  faults?: Faults | undefined;
   seed: number;
   clock: Clock;
   random: Random;
@@ -110,7 +113,9 @@ async function managerOf(options: TargetOptions, client: Client, kubeconfig: str
     elects: options.elects,
     inspected: options.inspected,
     cores,
+    faults: options.faults,
     clock,
+    random: options.random,
     signal,
   });
 }

@@ -27,6 +27,8 @@ import { ascending, distributionOf, thinned } from "./statistics.ts";
 export interface Measured {
   readonly pid: number;
   readonly metricsUrl: string | undefined;
+  /** Errors that a faulty way to the server answered so far; undefined where there is none. */
+  readonly errorsAnswered?: number | undefined;
 }
 
 export interface Bench {
@@ -76,6 +78,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
   const { clock, board, progress } = bench;
   progress.begin(plan.name, plan.wanted ?? plan.pods);
   const before = await spent(bench);
+  const errorsBefore = bench.manager.errorsAnswered ?? 0;
   const arrivals = new Arrivals(bench, plan);
   board.markRevisions();
   const sampler = new Sampler({
@@ -111,9 +114,10 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
       ...costs(plan.pods, from, after, peakMb),
       clocks: { ...clocksOf(from, after, ready), ...arrivals.serviceClocks(), ...plan.clocks?.() },
       podEventsPerPod: arrivals.events / plan.pods,
+      ...(after.server?.storeMb === undefined ? {} : { storeMb: after.server.storeMb }),
       series,
       ...(plan.budget === undefined ? {} : { budget: arrivals.budgetResult() }),
-      facts: plan.facts?.() ?? {},
+      facts: { ...errorFacts(bench, errorsBefore), ...plan.facts?.() },
       benchBusy,
       machineBusy,
     };
@@ -121,6 +125,10 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
     sampler.stop();
     arrivals.stop();
   }
+}
+
+function errorFacts({ manager }: Bench, before: number): Record<string, number> {
+  return manager.errorsAnswered === undefined ? {} : { "errors answered": manager.errorsAnswered - before };
 }
 
 /** Waits for what follows the last pod. */

@@ -14,12 +14,22 @@ refit_client_requests_total{verb="POST",resource="pods",code="201"} 2`;
   const server = `apiserver_request_total{code="200",component="apiserver",resource="pods",subresource="status",verb="PATCH"} 1.5e+03
 apiserver_request_total{code="409",component="apiserver",resource="pods",subresource="status",verb="PATCH"} 2
 apiserver_request_total{code="200",resource="nodes",subresource="",verb="LIST"} 3
+apiserver_longrunning_requests{resource="pods",verb="WATCH"} 4
+apiserver_longrunning_requests{resource="nodes",verb="WATCH"} 2
+apiserver_longrunning_requests{resource="pods",verb="CONNECT"} 1
+apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 2.097152e+06
 process_cpu_seconds_total 12.5`;
   t.same(serverMetrics(server), {
     requests: { "PATCH pods/status": 1502, "LIST nodes": 3 },
     cpuSeconds: 12.5,
+    watches: 6,
+    storeMb: 2,
   });
-  t.match(serverMetrics(""), { requests: {}, cpuSeconds: undefined, storeMb: undefined, watches: 0 }, "a server that does not tell");
+  t.match(
+    serverMetrics(""),
+    { requests: {}, cpuSeconds: undefined, storeMb: undefined, watches: 0 },
+    "a server that does not tell",
+  );
   t.same(requestsBetween(managerMetrics(ours), managerMetrics("")), {
     "PATCH pods/status": 5,
     "POST pods": 2,

@@ -112,6 +112,8 @@ const phase = ObjectType({
   cpuMsPerPod: Optional(NumberType()),
   /** Of the API server, whatever it did meanwhile; absent where it does not tell. */
   serverCpuMsPerPod: Optional(NumberType()),
+  /** The API server's database at the end, MB; absent where the server does not tell. */
+  storeMb: Optional(NumberType()),
   residentMb: Optional(ObjectType({ before: NumberType(), after: NumberType(), peak: NumberType() })),
   podEventsPerPod: NumberType(),
   series,

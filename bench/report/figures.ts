@@ -139,7 +139,13 @@ function requestFigures({ requests, wire, podEventsPerPod, pods }: Phase): Figur
   ];
 }
 
-function processFigures({ cpuSeconds, cpuMsPerPod, serverCpuMsPerPod, residentMb }: Phase): Figure[] {
+function processFigures({
+  cpuSeconds,
+  cpuMsPerPod,
+  serverCpuMsPerPod,
+  storeMb,
+  residentMb,
+}: Phase): Figure[] {
   return [
     ...(cpuSeconds === undefined || cpuMsPerPod === undefined
       ? []
@@ -147,6 +153,7 @@ function processFigures({ cpuSeconds, cpuMsPerPod, serverCpuMsPerPod, residentMb
     ...(serverCpuMsPerPod === undefined
       ? []
       : [figure("API server CPU a pod", `${serverCpuMsPerPod.toFixed(2)} ms`)]),
+    ...(storeMb === undefined ? [] : [figure("API server's database", megabytes(storeMb))]),
     ...(residentMb === undefined
       ? []
       : [

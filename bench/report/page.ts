@@ -115,6 +115,8 @@ const settingUnits: Readonly<Record<string, string>> = {
   start: "ms",
   pull: "ms",
   ready: "ms",
+  latency: "ms",
+  minutes: "minutes",
   size: "pods",
   namespaces: "namespaces",
   "max-unavailable": "pods",
