@@ -82,7 +82,8 @@ export class Lab {
     const { clock, signal } = io;
     const closing: (() => Promise<void> | void)[] = [];
     try {
-      const { client } = await connect({ clock, random: seededRandom(1) }, settings.kubeconfig);
+      const random = seededRandom(1);
+      const { client } = await connect({ clock, random }, settings.kubeconfig);
       closing.push(() => client.close());
       const [{ node, socket }] = settings.nodes;
       const runtime = await nodeRuntime(client, node);
@@ -93,6 +94,7 @@ export class Lab {
         uninstall: false,
         gates: "ImagePullJobGate=true",
         clock,
+        random,
         signal,
       });
       closing.push(() => manager.stop());
