@@ -3,8 +3,9 @@
  * ContainerRecreateRequest names it, once for each of these.
  */
 import type { StoredObject } from "../../sandbox/index.ts";
-import type { SimulatedCluster } from "../cluster.ts";
+
 import { keyOf, listAt, numberAt, textAt } from "./fields.ts";
+import type { ObservedCluster } from "./observed.ts";
 
 const requestsResource = "containerrecreaterequests.apps.kruise.io";
 const over = ["Succeeded", "Failed"];
@@ -30,13 +31,13 @@ interface SeenRequest {
 }
 
 export class Restarts {
-  readonly #cluster: SimulatedCluster;
+  readonly #cluster: ObservedCluster;
   readonly #violation: (text: string) => void;
   /** By the UID of the pod and the name of the container. */
   readonly #containers = new Map<string, SeenContainer>();
   readonly #requests = new Map<string, SeenRequest>();
 
-  constructor(cluster: SimulatedCluster, violation: (text: string) => void) {
+  constructor(cluster: ObservedCluster, violation: (text: string) => void) {
     this.#cluster = cluster;
     this.#violation = violation;
     const { cluster: stored } = cluster.server;
