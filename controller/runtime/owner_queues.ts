@@ -3,6 +3,7 @@ import { type KubeObject, refOf } from "../../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../../kube/index.ts";
 import { GROUP } from "../plan/resources.ts";
 import type { AnyKind, Claimants, Kind, SharedCaches } from "./kind.ts";
+import type { StatusObject } from "./reconciler.ts";
 import type { Shell } from "./shell.ts";
 
 export class OwnerQueues {
@@ -99,10 +100,10 @@ export class OwnerQueues {
 }
 
 /** A change of the object itself. */
-export function enqueueItself<T extends KubeObject>(
+export function enqueueItself<T extends StatusObject>(
   kind: Pick<Kind<T>, "resource" | "changeMatters">,
   queue: Pick<WorkQueue, "add">,
-  shell: Pick<Shell<T>, "forget">,
+  shell: Pick<Shell<T>, "forget" | "isStatusByOthers">,
   change: Change<T>,
 ): void {
   const { key, uid } = kind.resource.codec.identify(change.object);
@@ -110,11 +111,20 @@ export function enqueueItself<T extends KubeObject>(
     shell.forget(key, uid);
     return;
   }
-  if (change.type === "added" || isWanted(kind, change.before, change.object)) queue.add(key, "high");
+  if (
+    change.type === "added" ||
+    isWanted(kind, change.before, change.object) ||
+    shell.isStatusByOthers(change.before, change.object)
+  )
+    queue.add(key, "high");
 }
 
 /** Our own status writes come back as changes: only what a plan reads is worth a new one. */
-function isWanted<T extends KubeObject>(kind: Pick<Kind<T>, "changeMatters">, before: T, after: T): boolean {
+function isWanted<T extends StatusObject>(
+  kind: Pick<Kind<T>, "changeMatters">,
+  before: T,
+  after: T,
+): boolean {
   const a = before.metadata;
   const b = after.metadata;
   return (

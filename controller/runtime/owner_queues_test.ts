@@ -90,11 +90,12 @@ t.test("news of any other object enqueues who controls it", async (t) => {
   t.same(taken(), []);
 });
 
-t.test("an object's own status enqueues it only where its plan reads it", async (t) => {
+t.test("an object's own status enqueues it only where its plan reads it, or others wrote it", async (t) => {
   const queued: string[] = [];
   const forgotten: string[] = [];
   const queue = { add: (key: string, priority?: string) => queued.push(`${key} ${priority}`) };
-  const shell = { forget: (key: string) => forgotten.push(key) };
+  let isByOthers = false;
+  const shell = { forget: (key: string) => forgotten.push(key), isStatusByOthers: () => isByOthers };
   const kind = {
     resource: cloneSetResource,
     changeMatters: (before: CloneSet, after: CloneSet) =>
@@ -115,6 +116,9 @@ t.test("an object's own status enqueues it only where its plan reads it", async 
   change(set(1, 1, "a"), set(1, 1, "b"));
   change(set(1, 1, "a"), set(2, 1, "a"));
   t.same(queued, ["d/app high", "d/app high"]);
+  isByOthers = true;
+  change(set(1, 1, "a"), set(1, 2, "a"));
+  t.equal(queued.length, 3, "or where somebody else wrote it");
   enqueueItself(kind, queue, shell, { type: "removed", object: set(2, 1, "a") });
   t.same(forgotten, ["d/app"]);
 });

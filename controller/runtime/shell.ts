@@ -119,6 +119,11 @@ export class Shell<T extends StatusObject> {
     this.#reconciler.forget?.(key, uid);
   }
 
+  /** What others write into the status has to be set right, though nothing else has changed. */
+  isStatusByOthers(before: T, { metadata, status }: T): boolean {
+    return this.#status.isByOthers(metadata.uid ?? "", before.status, status);
+  }
+
   /** Resolves when no write is in flight. */
   async drained(): Promise<void> {
     await Promise.all([this.#executor.drained(), this.#reconciler.drained?.()]);

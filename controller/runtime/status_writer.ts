@@ -43,6 +43,8 @@ export class StatusWriter<T> {
   readonly #backoff: Backoff;
   /** Writes in flight that take turns with pods. */
   #urgent = 0;
+  /** Whether statuses of this kind come here at all: others name the version that they replace, and cannot come late. */
+  #isUsed = false;
 
   /** `gatheringMs`: how long changes of one object are gathered. */
   constructor(deps: StatusWriterDeps<T>, gatheringMs: (key: string) => number) {
@@ -63,6 +65,7 @@ export class StatusWriter<T> {
     size: number,
     settled: boolean,
   ): number | undefined {
+    this.#isUsed = true;
     const known = this.#entries.get(target.uid);
     if (known?.sending !== undefined) {
       // What counts is what will be stored: the status may be on its way back to what is stored still.
@@ -80,6 +83,14 @@ export class StatusWriter<T> {
     const isUrgent = size <= SMALL_SIZE && this.#urgent < MOST_URGENT;
     void this.#send(target, entry, after, { status: patch }, isUrgent);
     return undefined;
+  }
+
+  /**
+   * Whether somebody else changed the status, a replica above all that led before and whose write was on its way for long: it
+   * knows nothing of the version that it replaces. What this writer stores is in the cache before a watch tells of it.
+   */
+  isByOthers(uid: string, before: object | undefined, after: object | undefined): boolean {
+    return this.#isUsed && !jsonEqual(before, after) && !jsonEqual(this.#entries.get(uid)?.sending, after);
   }
 
   forget(uid: string): void {

@@ -58,6 +58,8 @@ interface Settings {
   refuses?(plural: string): boolean;
   /** Its pods are those of others, and nothing is done to them. */
   readonly onlySelects?: boolean;
+  /** A watch tells of each write before it is answered. */
+  readonly toldFirst?: boolean;
 }
 
 const selectedPods = { subscribe: () => undefined, writeBack: () => undefined, removed: () => undefined };
@@ -65,10 +67,12 @@ const selectedPods = { subscribe: () => undefined, writeBack: () => undefined, r
 /** A workload with one pod before a server that answers after a while. Its status repeats the pod's label `seen`. */
 function scene(t: Test, settings: Settings) {
   const { size, planMs = 0, answerMs = 2, actions, refuses = () => false, onlySelects = false } = settings;
+  const { toldFirst = false } = settings;
   const clock = testClock();
   const stop = new AbortController();
   const writes: { readonly what: string; readonly at: number; readonly status?: App["status"] }[] = [];
   const statuses = { inFlight: 0, mostInFlight: 0 };
+  const plans = { made: 0 };
   const metadata = { name: "app", namespace: "ns", uid: "app-uid", generation: 1 };
   let version = 1;
   let app: JsonObject = { ...place, metadata: { ...metadata, resourceVersion: "1" } };
@@ -103,6 +107,10 @@ function scene(t: Test, settings: Settings) {
       if (isPod) pod = stored(applyStrategicPatch(pod, body, "Pod"));
       else app = stored(applyMergePatch(app, body));
       const text = JSON.stringify(isPod ? { apiVersion: "v1", kind: "Pod", ...pod } : app);
+      if (toldFirst && !isPod) {
+        objects.upsert(decode(apps, app));
+        await clock.sleep(answerMs);
+      }
       return resource.codec.decode(Buffer.from(text), "application/json");
     },
   };
@@ -113,6 +121,7 @@ function scene(t: Test, settings: Settings) {
     plan: ({ metadata: { generation = 0 } }) => {
       const held = caches.pods.get("ns/app-1");
       const seen = Number(held?.labels["seen"]);
+      plans.made++;
       clock.skip(planMs);
       // Something is always under way.
       const event = { type: "Normal", reason: "Planned", message: "" } as const;
@@ -157,11 +166,17 @@ function scene(t: Test, settings: Settings) {
     clock,
     writes,
     statuses,
+    plans,
     reported: () => objects.get(key)?.status,
     /** The pod changes, and a watch says so. */
     change(seen: number) {
       pod = podJson(++version, seen);
       caches.pods.upsert(decode(podResource, { apiVersion: "v1", kind: "Pod", ...pod }));
+    },
+    /** Somebody else stores a status, and a watch says so. */
+    others(status: JsonObject) {
+      app = stored({ ...app, status });
+      objects.upsert(decode(apps, app));
     },
     async generation(generation: number) {
       app = stored({ ...app, metadata: { ...Object(app["metadata"]), generation } });
@@ -222,6 +237,40 @@ t.test(
     );
   },
 );
+
+t.test("what somebody else writes into the status is set right, whenever it comes", async (t) => {
+  const random = seededRandom(7);
+  const made = scene(t, { size: 3, answerMs: 20 });
+  const { change, clock, generation, others, reported, writes } = made;
+  change(0);
+  await generation(1);
+  for (let round = 1; round <= 200; round++) {
+    if (random() < 0.7) change(round);
+    await clock.advance(Math.floor(random() * 40));
+    others({ observedGeneration: 1, replicas: 3, seen: -round });
+    const before = writes.length;
+    await clock.advance(2_000);
+    t.ok(Number(reported()?.seen) >= 0, `round ${round}: ${JSON.stringify(reported())}`);
+    t.ok(writes.length - before <= 4, "and nobody goes on writing");
+  }
+});
+
+for (const toldFirst of [false, true]) {
+  const when = toldFirst ? "before its answer" : "with its answer";
+  t.test(`a status of its own that comes back ${when} asks for no further pass`, async (t) => {
+    const { change, clock, generation, plans, writes } = scene(t, { size: 3, toldFirst });
+    change(0);
+    await generation(1);
+    await clock.advance(2_000);
+    const before = { plans: plans.made, writes: writes.length };
+    for (let round = 1; round <= 20; round++) {
+      change(round);
+      await clock.advance(2_000);
+    }
+    t.equal(writes.length - before.writes, 20);
+    t.equal(plans.made - before.plans, 20);
+  });
+}
 
 /** Generation 2 asks for one write of the pod, once. */
 function patchOnce(generation: number, pod: Pod): readonly Action[] {
