@@ -45,6 +45,8 @@ async function soakFor(stage: Stage): Promise<Soak> {
   return { minutes: lasted(), rounds, workloads, podsMade, atMs, samples: values, levels, faults };
 }
 
+const nameOf = (kind: WorkloadKind, round: number): string => `${kind.toLowerCase()}-${round}`;
+
 /** The life of one workload of each kind at a time, all four side by side; each is waited for. */
 class Churn {
   readonly faults: string[] = [];
@@ -59,17 +61,21 @@ class Churn {
 
   async round(round: number): Promise<void> {
     const { board } = this.#stage;
-    const made = new Set<string>();
-    const stop = board.subscribe(({ object }) => made.add(object.metadata.uid ?? ""));
+    /** By UID: whose pod it is. */
+    const made = new Map<string, string | undefined>();
+    const stop = board.subscribe(({ object }) => made.set(object.metadata.uid ?? "", workloadOf(object)));
     try {
-      await Promise.all(kinds.map((kind) => this.#life(kind, `${kind.toLowerCase()}-${round}`)));
+      await Promise.all(kinds.map((kind) => this.#life(kind, nameOf(kind, round))));
       await this.#nothingLeft(round);
     } finally {
       stop();
     }
-    const wanted = kinds.reduce((sum, kind) => sum + this.#replicas(kind), 0);
-    if (made.size !== wanted)
-      this.faults.push(`round ${round}: ${made.size} pods were made, ${wanted} were wanted`);
+    for (const kind of kinds) {
+      const name = nameOf(kind, round);
+      const pods = [...made.values()].filter((workload) => workload === name).length;
+      const wanted = this.#replicas(kind);
+      if (pods !== wanted) this.faults.push(`${name}: ${pods} pods were made, ${wanted} were wanted`);
+    }
     this.rounds++;
     this.workloads += kinds.length;
     this.podsMade += made.size;
