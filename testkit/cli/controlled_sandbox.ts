@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import { processHost } from "../../cli/host.ts";
 import { systemClock } from "../../kube/index.ts";
-import { type SandboxWithNodes, startSandbox } from "../../sandbox/index.ts";
+import { type ProfileName, type SandboxWithNodes, startSandbox } from "../../sandbox/index.ts";
 import { accountKubeconfig, MissingRights } from "../kube/account_fixture.ts";
 import { apiOf } from "../sandbox/sandbox_client.ts";
 import { type Run, run } from "./command_fixture.ts";
@@ -19,10 +19,20 @@ export interface ControlledSandbox {
   stopController(): Promise<Run>;
 }
 
-/** Three fast nodes with agents. `gates`: feature gates of the controller; `flags`: its others. Resolves once it leads; `t` ends all of it. */
+export interface ControlledOptions {
+  readonly seed: number;
+  /** Feature gates of the controller. */
+  readonly gates: string;
+  /** Its others. */
+  readonly flags?: string;
+  /** How long nodes take for what they do; default: as short as can be. */
+  readonly profile?: ProfileName;
+}
+
+/** Three nodes with agents. Resolves once the controller leads; `t` ends all of it. */
 export async function startControlledSandbox(
   t: Test,
-  { seed, gates, flags = "" }: { seed: number; gates: string; flags?: string },
+  { seed, gates, flags = "", profile = "fast" }: ControlledOptions,
 ): Promise<ControlledSandbox> {
   const host = processHost();
   const rights = new MissingRights();
@@ -31,7 +41,7 @@ export async function startControlledSandbox(
     clock: systemClock,
     nodes: 3,
     agent: true,
-    profile: "fast",
+    profile,
     log: rights.log,
   });
   t.teardown(async () => {
