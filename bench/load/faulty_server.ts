@@ -2,9 +2,7 @@
  * A slow and unreliable way to an API server, on loopback: the manager under test goes through it, nobody else. Each request waits,
  * and some are answered with an error, half of those that write after the write took effect.
  */
-
 import * as http from "node:http";
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import * as https from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Clock, Random } from "../../kube/index.ts";
@@ -50,7 +48,7 @@ export async function startFaultyServer(options: FaultyServerOptions): Promise<F
 class Listener implements FaultyServer {
   readonly answered = { before: 0, after: 0 };
   readonly #options: FaultyServerOptions;
-  readonly #http = createServer((request, response) => void this.#serve(request, response));
+  readonly #http = http.createServer((request, response) => void this.#serve(request, response));
   readonly #agent: http.Agent;
   readonly #send: typeof http.request;
 
@@ -82,7 +80,7 @@ class Listener implements FaultyServer {
     return closed;
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const { clock, faults } = this.#options;
     const fault = this.#draw(writes.has(request.method ?? ""));
     if (faults.latencyMs > 0) await clock.sleep(faults.latencyMs);
@@ -104,7 +102,7 @@ class Listener implements FaultyServer {
   }
 
   /** With an error, what the server did stays, and its answer is lost. */
-  #forward(request: IncomingMessage, response: ServerResponse, error: Code | undefined): void {
+  #forward(request: http.IncomingMessage, response: http.ServerResponse, error: Code | undefined): void {
     const { method, url = "/", headers } = request;
     const { host: _, ...others } = headers;
     const target = new URL(url, this.#options.server);
@@ -127,12 +125,12 @@ class Listener implements FaultyServer {
 }
 
 /** Those of the connection are of the connection to the server. */
-function headersOf({ headers }: IncomingMessage): OutgoingHttpHeaders {
+function headersOf({ headers }: http.IncomingMessage): http.OutgoingHttpHeaders {
   const { connection: _, "keep-alive": __, "transfer-encoding": ___, ...others } = headers;
   return others;
 }
 
-function refuse(response: ServerResponse, code: Code): void {
+function refuse(response: http.ServerResponse, code: Code): void {
   const status = {
     kind: "Status",
     apiVersion: "v1",

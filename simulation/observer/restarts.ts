@@ -3,7 +3,6 @@
  * ContainerRecreateRequest names it, once for each of these.
  */
 import type { StoredObject } from "../../sandbox/index.ts";
-
 import { keyOf, listAt, numberAt, textAt } from "./fields.ts";
 import type { ObservedCluster } from "./observed.ts";
 
@@ -72,7 +71,13 @@ export class Restarts {
     const askedImage = textAt(spec, "image");
     const askedEnv = environmentOf(pod, spec);
     const seen = this.#containers.get(key) ?? {
-      ...{ id: "", restarts: 0, image: "", askedImage, askedEnv, images: 0, envs: 0 },
+      id: "",
+      restarts: 0,
+      image: "",
+      askedImage,
+      askedEnv,
+      images: 0,
+      envs: 0,
     };
     this.#containers.set(key, seen);
     if (seen.askedImage !== askedImage) seen.images += 1;
