@@ -55,7 +55,10 @@ t.test("pods are grouped as chosen, and the choice stays for the next workload",
     "Ordinal",
     "Name",
   ]);
+  const isByZone = async (): Promise<boolean> =>
+    (await choices.getByRole("button", { name: "Zone" }).getAttribute("aria-pressed")) === "true";
   await choices.getByRole("button", { name: "Zone" }).click();
+  await untilShown("the choice", isByZone);
   await page.locator(".grid").focus();
   const told: string[] = [];
   for (let number = 0; number < 2; number++) {
@@ -71,10 +74,7 @@ t.test("pods are grouped as chosen, and the choice stays for the next workload",
   await page.evaluate(`location.hash = "#/${key}-2"`);
   await page.waitForSelector("text=There is no workload of this name");
   one.put(`${key}-2`, workload({ kind: "StatefulSet" }));
-  await untilShown(
-    "the choice",
-    async () => (await choices.getByRole("button", { name: "Zone" }).getAttribute("aria-pressed")) === "true",
-  );
+  await untilShown("the choice", isByZone);
   t.strictSame(complaints, []);
 });
 

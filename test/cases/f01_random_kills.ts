@@ -26,7 +26,7 @@ export const inPlaceSuite = suite("InPlaceIfPossible", 20261120);
 export const recreateSuite = suite("ReCreate", 20261121);
 
 async function run(world: World, policy: Policy, random: () => number): Promise<void> {
-  let controller = await world.startController();
+  let controller = await world.startController({ certificatesInSecret: true });
   const clone = new CloneSet(world, `killed-${policy.toLowerCase()}`);
   await world.step(`${policy}: ${replicas} pods`, async () => {
     await clone.start({ replicas, strategy: { policy, maxUnavailable } }, { timeoutMs: 120_000 });
@@ -43,9 +43,10 @@ async function run(world: World, policy: Policy, random: () => number): Promise<
   });
 }
 
+/** As in a cluster: the next one answers at the same address with the same certificates. */
 async function restart(world: World, controller: ControllerProcess): Promise<ControllerProcess> {
   await controller.kill();
-  return world.startController();
+  return world.startController({ certificatesInSecret: true, webhookPort: controller.webhookPort });
 }
 
 /** A small generator (mulberry32), so that a run can be repeated. */

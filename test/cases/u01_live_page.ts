@@ -45,18 +45,27 @@ async function onPage(world: World, scope: { teardown(end: () => unknown): void 
   const key = `clonesets.apps.kruise.io/${world.namespace}/web`;
   const page = await start(world, scope);
   const list = follow(scope, page, "/events");
-  const item = (holds: (item: WorkloadItem) => boolean): Promise<void> =>
-    list.until(() => {
-      const found = list.state.get(key);
-      return found?.is === "workload" && holds(found);
-    });
+  const item = (what: string, holds: (item: WorkloadItem) => boolean, limitMs?: number): Promise<void> =>
+    world.once(
+      what,
+      async () => {
+        const found = list.state.get(key);
+        assert.ok(found?.is === "workload" && holds(found), JSON.stringify(found));
+      },
+      limitMs,
+    );
   let one: Followed | undefined;
   const pods = (): PodItem[] => [...(one?.state.values() ?? [])].filter((each) => each.is === "pod");
   await world.step("1 a workload appears, with its pods by node", async () => {
     const found = await web.start(shape);
-    await item(({ state, available }) => state === "done" && available === 3);
+    await item("it is there", ({ state, available }) => state === "done" && available === 3);
     one = follow(scope, page, `/events?workload=${encodeURIComponent(key)}`);
-    await one.until(() => pods().length === 3 && pods().every(({ state }) => state === "ready"));
+    await world.once("its pods are ready", async () =>
+      assert.deepEqual(
+        pods().map(({ state }) => state),
+        Array(3).fill("ready"),
+      ),
+    );
     assert.deepEqual(
       pods()
         .map(({ name }) => name)
@@ -80,38 +89,42 @@ async function onPage(world: World, scope: { teardown(end: () => unknown): void 
     const before = (await web.livePods()).map(uidOf).sort();
     await web.patch("json", imagePatch("nginx:1.21"));
     const isNew = ({ image, state }: PodItem): boolean => image.endsWith("nginx:1.21") && state === "ready";
-    await item(({ state, updated, available }) => state === "done" && updated === 3 && available === 3);
-    await one?.until(() => pods().length === 3 && pods().every(isNew));
+    await item(
+      "it is new",
+      ({ state, updated, available }) => state === "done" && updated === 3 && available === 3,
+    );
+    await world.once("its pods are new", async () =>
+      assert.deepEqual(pods().map(isNew), Array(3).fill(true)),
+    );
     assert.deepEqual((await web.livePods()).map(uidOf).sort(), before);
   });
   await world.step("4 a rollout that is stuck says why, and is undone from the page", async () => {
     await web.patch("json", imagePatch("nginx:no-such-tag"));
-    await item(({ state, reason }) => state === "stuck" && /Image/.test(reason));
+    // The container ended soon after the last one: its kubelet waits before it asks for the image.
+    const isStuck = ({ state, reason }: WorkloadItem): boolean => state === "stuck" && /Image/.test(reason);
+    await item("it is stuck", isStuck, 120_000);
     const answer = await postTo(page, "/actions", { action: "undo", workload: key, revision: 0 });
     assert.match(await answer.text(), /"code":0.*rolled back/);
-    await item(({ state, available }) => state === "done" && available === 3);
+    await item("it is as before", ({ state, available }) => state === "done" && available === 3, 120_000);
   });
   await world.step("5 it is paused, and its partition is set, from the page", async () => {
     const act = async (request: object): Promise<string> =>
       (await postTo(page, "/actions", { workload: key, ...request })).text();
     assert.match(await act({ action: "pause" }), /"code":0/);
-    await item(({ isPaused }) => isPaused);
+    await item("it is paused", ({ isPaused }) => isPaused);
     assert.match(await act({ action: "resume" }), /"code":0/);
-    await item(({ isPaused }) => !isPaused);
+    await item("it goes on", ({ isPaused }) => !isPaused);
     assert.match(await act({ action: "partition", amount: 2 }), /"code":0/);
-    await item(({ partition }) => partition === 2);
+    await item("its partition is set", ({ partition }) => partition === 2);
   });
   await world.step("6 the nodes are there, with the pods of each", async () => {
     const nodes = follow(scope, page, "/events?workload=nodes");
     const shown = (): NodeItem[] => [...nodes.state.values()].filter((each) => each.is === "node");
     const all = (await world.list("nodes")).map(nameOf).sort();
-    await nodes.until(() => shown().length === all.length && shown().every(({ isReady }) => isReady));
-    assert.deepEqual(
-      shown()
-        .map(({ name }) => name)
-        .sort(),
-      all,
-    );
+    await world.once("all are there", async () => {
+      const ready = shown().filter(({ isReady }) => isReady);
+      assert.deepEqual(ready.map(({ name }) => name).sort(), all);
+    });
   });
 }
 

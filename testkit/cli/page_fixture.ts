@@ -136,6 +136,14 @@ export function gridSays(page: Page, words: string): Promise<void> {
   });
 }
 
+/** Keys and pointers find the cells that were painted last: none before the first frame. */
+export function gridPainted(page: Page, grid = ".grid"): Promise<void> {
+  return untilShown("the cells of a grid", async () => {
+    const style = await page.locator(grid).first().getAttribute("style");
+    return style?.includes("height") === true;
+  });
+}
+
 /** Whether something makes the page wider than its window. */
 export const isTooWide = (page: Page): Promise<unknown> =>
   page.evaluate("document.documentElement.scrollWidth > innerWidth");

@@ -4,6 +4,7 @@ import t, { type Test } from "tap";
 import { violations } from "../../../testkit/cli/accessibility.ts";
 import {
   browserMissing,
+  gridPainted,
   isTooWide,
   openPage,
   type Served,
@@ -83,6 +84,7 @@ t.test("what would happen now: a picture, a list, numbers and reasons", { skip }
   t.match(await page.locator(".plan .reasons").innerText(), /Partition.*promote.*InPlace/s);
   t.match(await page.locator(".plan .command code").last().innerText(), "refit plan clone/web -n default");
   await page.getByText("The plan as a table").click();
+  await page.waitForSelector(".plan tbody tr");
   t.strictSame(await page.locator(".plan tbody tr").first().locator("td").allInnerTexts(), [
     "1",
     "web-1",
@@ -95,6 +97,7 @@ t.test("what would happen now: a picture, a list, numbers and reasons", { skip }
 
 t.test("with the arrow keys each pod tells what becomes of it", { skip }, async (t) => {
   const { page } = await open(t, () => planAnswer());
+  await gridPainted(page, ".plan .grid");
   await page.locator(".plan .grid").focus();
   const told = (): Promise<string> => page.locator(".plan .told").innerText();
   await page.keyboard.press("ArrowRight");
@@ -125,6 +128,7 @@ t.test("a manifest that is typed, with the keyboard alone", { skip }, async (t) 
   const { page, asked, complaints } = await open(t, () => planAnswer(), 390);
   await page.getByText("With a manifest").focus();
   await page.keyboard.press("Enter");
+  await page.waitForSelector("#manifest");
   await page.keyboard.press("Tab");
   await page.keyboard.insertText("kind: CloneSet\n");
   await page.keyboard.press("Tab");
@@ -342,7 +346,7 @@ t.test("kinds without a plan, the past and other workloads have none of it", { s
   await page.locator("#time").focus();
   await page.keyboard.press("Home");
   await page.waitForSelector("text=Back to now");
-  t.equal(await page.locator(".plan").count(), 0, "the past is not planned");
+  await untilShown("a past that is not planned", async () => (await page.locator(".plan").count()) === 0);
   await page.getByText("Back to now").click();
   await page.waitForSelector(".plan");
   await page.locator("#time").focus();
