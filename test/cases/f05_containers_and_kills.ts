@@ -56,7 +56,12 @@ export const suite: Suite = {
       const strategy = { unreadyGracePeriodSeconds: 10 };
       const request = new RecreateRequest(world, "held");
       await request.create({ strategy, ttlSecondsAfterFinished: 1 });
-      await world.once("it is held", () => gate("False"));
+      // From then on the agent needs nothing more of the controller.
+      await world.once("it is held, and the request says since when", async () => {
+        await gate("False");
+        const { conditions = [] } = (await request.get()).status ?? {};
+        assert.equal(conditions.find(({ type }) => type === "PreRecreateGrace")?.status, "True");
+      });
       await controller.kill();
       await world.once("the container restarted meanwhile", async () =>
         assert.equal(statusOf(await world.pod("held"), "app")?.restartCount, 1),
