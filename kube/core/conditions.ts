@@ -21,6 +21,14 @@ export function timeOf(text: string | undefined | null): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+/**
+ * A stored time from which something is counted, as it is to be stored from now on. One that lies ahead was written by a clock
+ * that was wrong: it becomes `now` (milliseconds since the epoch), once, so that nobody waits until it has come.
+ */
+export function notAhead<T extends string | undefined | null>(text: T, now: number): T | string {
+  return (timeOf(text) ?? now) > now ? formatTime(now) : text;
+}
+
 /** Milliseconds since the epoch. Throws ParseError `InvalidTime` for anything but RFC 3339. */
 export function parseTime(text: string): number {
   const ms = timeOf(text);

@@ -4,6 +4,7 @@ import {
   formatMicroTime,
   formatTime,
   isConditionTrue,
+  notAhead,
   parseTime,
   setCondition,
 } from "./index.ts";
@@ -17,6 +18,12 @@ t.test("times", (t) => {
   t.throws(() => parseTime("yesterday"), { code: "InvalidTime" });
   t.throws(() => parseTime("2023-13-01T04:45:33Z"), { code: "InvalidTime" });
   t.end();
+});
+
+t.test("a time that lies ahead becomes the present one", async (t) => {
+  t.equal(notAhead("2024-03-01T03:45:33Z", at), "2023-03-01T03:45:33Z");
+  for (const text of ["2023-03-01T03:45:33.987Z", "2022-03-01T03:45:33Z", "tomorrow", undefined, null])
+    t.equal(notAhead(text, at), text);
 });
 
 t.test("the transition time moves with the status only", (t) => {

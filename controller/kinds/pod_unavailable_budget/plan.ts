@@ -1,6 +1,6 @@
 /** What a budget allows now. Spec: protection A4, rules 6 to 8, 24 to 28. */
 import type { PodUnavailableBudget, PodUnavailableBudgetStatus } from "../../../crds/index.ts";
-import { scaledValue } from "../../../kube/core/index.ts";
+import { notAhead, scaledValue, timeOf } from "../../../kube/core/index.ts";
 import { messageOf, type Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
@@ -100,9 +100,10 @@ function held(
   now: number,
 ): Held {
   const result: Held = { kept: {}, isEmpty: true, expired: [], nextMs: undefined };
-  for (const [name, since] of Object.entries(entries ?? {})) {
+  for (const [name, date] of Object.entries(entries ?? {})) {
     if (!active.has(name)) continue;
-    const leftMs = (Date.parse(since) || 0) + forMs - now;
+    const since = notAhead(date, now);
+    const leftMs = (timeOf(since) ?? 0) + forMs - now;
     if (leftMs <= 0) {
       result.expired.push(name);
       continue;

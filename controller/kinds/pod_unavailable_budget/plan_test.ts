@@ -234,6 +234,40 @@ t.test("property: whatever is deleted in whatever order, the floor holds", async
   t.equal(fc.check(property, { seed: 51, numRuns: 300 }).counterexample, null);
 });
 
+t.test(
+  "property: no entry holds longer than its time, whatever date it has, and is dated once",
+  async (t) => {
+    const year = 365 * 86_400_000;
+    const offset = fc.oneof(fc.integer({ min: -30_000, max: 30_000 }), fc.integer({ min: -year, max: year }));
+    const date = fc.oneof(
+      offset.map((ms) => new Date(now + ms).toISOString()),
+      fc.constantFrom("", "tomorrow"),
+    );
+    const entries = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), date);
+    const property = fc.property(entries, entries, (disruptedPods, unavailablePods) => {
+      const look = (status: Status, at: number) =>
+        planBudget({
+          object: budget({ maxUnavailable: 1 }, status),
+          pods: four,
+          totalReplicas: 4,
+          isBudget: () => true,
+          now: at,
+        });
+      let planned = look({ ...counts, disruptedPods, unavailablePods }, now);
+      let at = now;
+      while (planned.requeueAfterMs !== undefined) {
+        const before = JSON.stringify(planned.status);
+        if (JSON.stringify(look(planned.status, at).status) !== before) return false;
+        at += planned.requeueAfterMs;
+        if (at > now + 20_000) return false;
+        planned = look(planned.status, at);
+      }
+      return planned.status.currentAvailable === 4;
+    });
+    t.equal(fc.check(property, { seed: 53, numRuns: 300 }).counterexample, null);
+  },
+);
+
 t.test("marked pods are as good as gone: what stands in for them is not spent twice", async (t) => {
   const mark = { labels: { "apps.kruise.io/specified-delete": "" } };
   const marked = ["a", "b", "c", "d", "e", "f"].map((name) => pod(name, mark));
