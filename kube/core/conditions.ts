@@ -29,6 +29,17 @@ export function notAhead<T extends string | undefined | null>(text: T, now: numb
   return (timeOf(text) ?? now) > now ? formatTime(now) : text;
 }
 
+/** The condition with a `lastTransitionTime` that is not ahead; the very object when it was not. */
+export function transitionNotAhead<T extends { readonly lastTransitionTime?: string | undefined }>(
+  condition: T,
+  now: number,
+): T {
+  const lastTransitionTime = notAhead(condition.lastTransitionTime, now);
+  return lastTransitionTime === condition.lastTransitionTime
+    ? condition
+    : { ...condition, lastTransitionTime };
+}
+
 /** Milliseconds since the epoch. Throws ParseError `InvalidTime` for anything but RFC 3339. */
 export function parseTime(text: string): number {
   const ms = timeOf(text);

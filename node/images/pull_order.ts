@@ -33,7 +33,7 @@ export function pullOrder(task: PullTask, spec: NodeImageSpec, now: number): Pul
   const tag = image?.tags.find((one) => one.tag === task.tag);
   if (!image || !tag) return undefined;
   const { timeoutSeconds = 0, backoffLimit = -1, activeDeadlineSeconds } = tag.pullPolicy ?? {};
-  const spentMs = now - (task.startedAt ?? now);
+  const spentMs = Math.max(0, now - (task.startedAt ?? now));
   return {
     image: task.image,
     tag: task.tag,

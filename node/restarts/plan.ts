@@ -196,7 +196,7 @@ function drainLeftMs({ request, heldSince }: RestartObserved, now: number): numb
   if (seconds === undefined) return 0;
   const shown = drainedAt(request);
   if (shown === undefined) return Number.POSITIVE_INFINITY;
-  const since = Math.min(Math.max(shown, heldSince ?? shown), shown + 999);
+  const since = Math.min(heldSince ?? shown, shown + 999);
   return Math.max(0, since + seconds * 1000 - now);
 }
 

@@ -194,7 +194,7 @@ t.test("the pod is held not ready before the first stop", async (t) => {
   t.equal(planRestart(seen({ request: request(["app"], strategy, held) }), now + 10_000).kill, "app");
   const shown = Date.parse(condition.lastTransitionTime);
   for (const [heldSince, since] of [
-    [shown - 5_000, shown],
+    [shown - 5_000, shown - 5_000],
     [shown + 400, shown + 400],
     [shown + 60_000, shown + 999],
   ] as const) {

@@ -1,5 +1,6 @@
 /** What a plan of a BroadcastJob gets, and what it works out before it decides. Spec: jobs B2, B4. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../../crds/index.ts";
+import { withTimesNotAhead } from "../../plan/job_times.ts";
 import type { PlanInput, PlanState } from "../../rollout/state.ts";
 import type { TaskIndex, TaskView } from "./classify.ts";
 import type { BroadcastJobCounts } from "./status.ts";
@@ -36,7 +37,7 @@ export function broadcastJobState({
     failed: pods.count("failed"),
   };
   return {
-    observed,
+    observed: { ...observed, status: withTimesNotAhead(observed.status, now) },
     options,
     strategy: broadcastJobStrategyOf(observed.job),
     now,

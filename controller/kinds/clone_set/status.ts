@@ -1,6 +1,6 @@
 /** Status and conditions of a CloneSet. Spec: cloneset 3, 4.10; rules 10, 23. */
 import type { CloneSet, CloneSetStatus } from "../../../crds/index.ts";
-import { type Selector, selectorText } from "../../../kube/core/index.ts";
+import { notAhead, type Selector, selectorText } from "../../../kube/core/index.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { StoredCount } from "./classify.ts";
 import type { CloneSetStrategy } from "./strategy.ts";
@@ -141,8 +141,8 @@ function moved(
   const same = sameStatus && (old?.reason ?? "") === (condition.reason ?? "") && !touch;
   return {
     ...condition,
-    lastTransitionTime: sameStatus && old?.lastTransitionTime ? old.lastTransitionTime : time,
-    lastUpdateTime: same && old?.lastUpdateTime ? old.lastUpdateTime : time,
+    lastTransitionTime: sameStatus && old?.lastTransitionTime ? notAhead(old.lastTransitionTime, now) : time,
+    lastUpdateTime: same && old?.lastUpdateTime ? notAhead(old.lastUpdateTime, now) : time,
   };
 }
 

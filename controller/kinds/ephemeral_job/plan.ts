@@ -2,11 +2,13 @@
 import type { EphemeralJob, EphemeralJobStatus } from "../../../crds/index.ts";
 import { timeOf } from "../../../kube/core/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
+import { withTimesNotAhead } from "../../plan/job_times.ts";
 import { DEFAULT_TTL_SECONDS, type EphemeralJobObserved, type JobPlan, type Target } from "./model.ts";
 import { isFinished, statusOf } from "./status.ts";
 import { targetsOf } from "./targets.ts";
 
-export function planEphemeralJob({ job, pods, refusing, now }: EphemeralJobObserved): JobPlan {
+export function planEphemeralJob({ job: seen, pods, refusing, now }: EphemeralJobObserved): JobPlan {
+  const job = seen.status === undefined ? seen : { ...seen, status: withTimesNotAhead(seen.status, now) };
   if (job.status !== undefined && isFinished(job.status)) return ended(job, job.status, now);
   const targets = targetsOf(job, pods);
   const deadlineInMs = deadlineAfter(job, now);

@@ -6,6 +6,7 @@ import type {
   ImagePullJobSpec,
 } from "../../../crds/index.ts";
 import { fnv32a, formatTime, goJson, safeEncode, timeOf } from "../../../kube/core/index.ts";
+import { withTimesNotAhead } from "../../plan/job_times.ts";
 import { listJobStatus } from "./status.ts";
 
 export const HASH_LABEL = "controller-revision-hash";
@@ -40,9 +41,16 @@ const idle: ListJobPlan = {
 };
 
 /** `now`: milliseconds since the epoch. */
-export function planImageListPullJob({ job, children }: ImageListPullJobObserved, now: number): ListJobPlan {
+export function planImageListPullJob(
+  { job: seen, children }: ImageListPullJobObserved,
+  now: number,
+): ListJobPlan {
+  const job = { ...seen, status: seen.status && withTimesNotAhead(seen.status, now) };
   if (job.metadata.deletionTimestamp !== undefined) return idle;
-  if (job.status?.completionTime !== undefined) return planFinished(job, now);
+  if (job.status?.completionTime !== undefined) {
+    const finished = planFinished(job, now);
+    return job.status === seen.status || finished.remove ? finished : { ...finished, status: job.status };
+  }
   const hash = templateHash(job);
   const live = children.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const images = [...new Set(job.spec.images ?? [])];

@@ -2,6 +2,7 @@
 import { defaultPullParallelism, type ImagePullJob, type ImagePullJobStatus } from "../../../crds/index.ts";
 import { formatTime, timeOf } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
+import { withTimesNotAhead } from "../../plan/job_times.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { finishedStatus, runningStatus } from "./status.ts";
 
@@ -44,10 +45,15 @@ const idle: PullJobPlan = {
 };
 
 /** `now`: milliseconds since the epoch. */
-export function planImagePullJob(observed: ImagePullJobObserved, now: number): PullJobPlan {
-  const { metadata, status } = observed.job;
+export function planImagePullJob(seen: ImagePullJobObserved, now: number): PullJobPlan {
+  const { metadata } = seen.job;
+  const status = seen.job.status && withTimesNotAhead(seen.job.status, now);
+  const observed = { ...seen, job: { ...seen.job, status } };
   if (metadata.deletionTimestamp !== undefined) return { ...idle, release: observed.guarded };
-  if (status?.completionTime !== undefined) return planFinished(observed, now);
+  if (status?.completionTime !== undefined) {
+    const finished = planFinished(observed, now);
+    return status === seen.job.status || finished.remove ? finished : { ...finished, status };
+  }
   return planRunning(observed, now);
 }
 

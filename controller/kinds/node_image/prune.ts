@@ -1,6 +1,6 @@
 /** What is to go from a NodeImage's spec, and when the next thing will. Pure. Spec: images N4.2 to N4.6. */
 import type { NodeImage, NodeImageSpec } from "../../../crds/index.ts";
-import { put, timeOf } from "../../../kube/core/index.ts";
+import { notAhead, put, timeOf } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import {
   currentStatus,
@@ -51,7 +51,8 @@ function pruneImage(
   let nextAt: number | undefined;
   for (const tag of image.tags ?? []) {
     const expiresAt = expiry(nodeImage, name, tag);
-    const kept = timeOf(tag.createdAt) === undefined ? undefined : withLivingOwners(tag, facts);
+    const kept =
+      timeOf(tag.createdAt) === undefined ? undefined : withLivingOwners(datedAnew(tag, facts), facts);
     if (kept === undefined || (expiresAt !== undefined && expiresAt <= facts.now)) continue;
     nextAt = earliest([nextAt, expiresAt]);
     tags.push(kept);
@@ -64,6 +65,12 @@ function pruneImage(
   if (isSame) return { image: tags.length === 0 ? undefined : image, nextAt };
   if (tags.length === 0) return { image: undefined, nextAt };
   return { image: { ...image, tags, ...(secrets === undefined ? {} : { pullSecrets: secrets }) }, nextAt };
+}
+
+/** What a clock that was ahead has asked for is answered late, or never, only by the time of now. */
+function datedAnew(tag: TagSpec, { now }: PruneFacts): TagSpec {
+  const createdAt = notAhead(tag.createdAt, now);
+  return createdAt === tag.createdAt ? tag : { ...tag, createdAt };
 }
 
 /** Undefined when every owner of a tag that had some is gone; tags that never had any stay (rule N4.3). */

@@ -2,6 +2,7 @@
  * When the sidecars of a job's pod are ended, and how. Pure. Spec: sidecarset, sidecar terminator.
  * A container with one of the variables below is a sidecar, all others are what the job is about.
  */
+import { notAhead, timeOf } from "../../../kube/core/index.ts";
 import type { ObservedContainer, ObservedPod } from "../../native/observed_pod.ts";
 
 const END_VARIABLE = "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT";
@@ -75,14 +76,19 @@ export function planTermination(
   // Where others were ended by a request of the usual name, it is used up.
   const name = isSecond ? `${requestName(pod)}-ignored` : requestName(pod);
   // A status that the kubelet had under way may have set the result back.
-  if (!finished || reported === undefined) {
+  if (!finished || reported === undefined || isToldAhead(reported, now)) {
     const phase = mainsOf(pod).every(({ exitCode }) => exitCode === 0) ? "Succeeded" : "Failed";
     return { by: "result", name, phase };
   }
-  const leftMs = isResultTaken(pod) ? 0 : Date.parse(reported.lastTransitionTime) + RESULT_MS - now;
+  const leftMs = isResultTaken(pod) ? 0 : (timeOf(reported.lastTransitionTime) ?? 0) + RESULT_MS - now;
   return leftMs > 0
     ? { by: "nothing", requeueAfterMs: leftMs }
     : { by: "request", name, containers: ignored };
+}
+
+/** It is told again: the time that the kubelet has for it counts from then. */
+function isToldAhead({ lastTransitionTime }: { readonly lastTransitionTime: string }, now: number): boolean {
+  return notAhead(lastTransitionTime, now) !== lastTransitionTime;
 }
 
 function isResultTaken({ conditions }: ObservedPod): boolean {

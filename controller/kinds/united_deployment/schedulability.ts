@@ -1,6 +1,6 @@
 /** Whether a subset takes new pods, and which of its pods count for nothing. Pure. Spec: uniteddeployment 4.7, 4.8. */
 import type { UnitedDeployment, UnitedDeploymentStatus } from "../../../crds/index.ts";
-import { findCondition, formatTime, timeOf } from "../../../kube/core/index.ts";
+import { findCondition, formatTime, timeOf, transitionNotAhead } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isReady, readySince } from "../../rollout/pods/pod_state.ts";
@@ -100,7 +100,8 @@ function adaptiveState(
   strategy: ScheduleStrategy,
   now: number,
 ): Schedulability {
-  const before = findCondition(conditions, CONDITION);
+  const stored = findCondition(conditions, CONDITION);
+  const before = stored && transitionNotAhead(stored, now);
   const closedAt = before?.status === "False" ? (timeOf(before.lastTransitionTime) ?? now) : undefined;
   const closedForMs = closedAt === undefined ? 0 : closedAt + strategy.closedMs - now;
   if (closedForMs > 0)

@@ -1,6 +1,6 @@
 /** What a UnitedDeployment reports. Pure. Spec: uniteddeployment 3, 5. */
 import type { UnitedDeployment, UnitedDeploymentStatus } from "../../../crds/index.ts";
-import { formatSelector, formatTime } from "../../../kube/core/index.ts";
+import { formatSelector, formatTime, transitionNotAhead } from "../../../kube/core/index.ts";
 import type { RevisionSearch } from "../../rollout/revisions/revisions.ts";
 import { RESERVED_LABEL, REVISION_LABEL } from "./names.ts";
 import type { PlannedSubset } from "./planned_subset.ts";
@@ -99,9 +99,7 @@ function conditions(
   if (failure !== "") next.push({ type: "SubsetUpdated", ...failed(failure) });
   else if (problem === undefined && isProvisioned) next.push({ type: "SubsetUpdated", ...good });
   const others = before.filter(({ type }) => !next.some((condition) => condition.type === type));
-  return [...others, ...next.map((condition) => transitioned(before, condition, formatTime(now)))].sort(
-    byType,
-  );
+  return [...others, ...next.map((condition) => transitioned(before, condition, now))].sort(byType);
 }
 
 const good = { status: "True", reason: "", message: "" };
@@ -111,10 +109,12 @@ function failed(message: string): LooseCondition {
 }
 
 /** Written again only when the status is another one, or when a failure is. */
-function transitioned(before: readonly LooseCondition[], next: LooseCondition, now: string): LooseCondition {
+function transitioned(before: readonly LooseCondition[], next: LooseCondition, now: number): LooseCondition {
   const present = before.find(({ type }) => type === next.type);
-  if (present === undefined || present.status !== next.status) return { ...next, lastTransitionTime: now };
-  return next.reason === "Error" ? { ...present, message: next.message } : present;
+  if (present === undefined || present.status !== next.status)
+    return { ...next, lastTransitionTime: formatTime(now) };
+  const kept = transitionNotAhead(present, now);
+  return next.reason === "Error" ? { ...kept, message: next.message } : kept;
 }
 
 function byType(a: LooseCondition, b: LooseCondition): number {

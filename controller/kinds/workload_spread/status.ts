@@ -5,7 +5,7 @@ import {
   type WorkloadSpreadSubset,
   type WorkloadSpreadSubsetStatus,
 } from "../../../crds/index.ts";
-import { findCondition, formatTime, timeOf } from "../../../kube/core/index.ts";
+import { findCondition, formatTime, notAhead, timeOf } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
@@ -84,7 +84,8 @@ interface Split {
   readonly expiresInMs: number | undefined;
 }
 
-function split(recorded: readonly [string, string][], validMs: number, now: number): Split {
+function split(entries: readonly [string, string][], validMs: number, now: number): Split {
+  const recorded = entries.map(([key, at]): [string, string] => [key, notAhead(at, now)]);
   const leftMs = ([, at]: readonly [string, string]) => (timeOf(at) ?? 0) + validMs - now;
   const kept = recorded.filter((each) => leftMs(each) > 0);
   const expired = recorded.filter((each) => leftMs(each) <= 0).map(([key]) => key);
@@ -127,8 +128,8 @@ function scheduling({ spread, subset, before, members, now }: SubsetInput): Sche
   if (seconds === undefined) return { conditions: undefined, isRecovered: false, opensInMs: undefined };
   const isLast = spread.spec.subsets.at(-1)?.name === subset.name;
   const present = findCondition(before?.conditions, schedulableCondition);
-  const closedForMs =
-    present?.status === "False" ? (timeOf(present.lastTransitionTime) ?? 0) + CLOSED_MS - now : 0;
+  const since = present?.lastTransitionTime && notAhead(present.lastTransitionTime, now);
+  const closedForMs = present?.status === "False" ? (timeOf(since) ?? 0) + CLOSED_MS - now : 0;
   const isFull = members.some(({ pod }) => isGivenUp(pod, seconds, now));
   const isClosed = !isLast && (isFull || closedForMs > 0);
   const status = isClosed ? "False" : "True";
@@ -137,7 +138,7 @@ function scheduling({ spread, subset, before, members, now }: SubsetInput): Sche
     status,
     reason: isClosed ? "PodUnschedulable" : "Sufficient",
     message: "",
-    lastTransitionTime: present?.status === status ? present.lastTransitionTime : formatTime(now),
+    lastTransitionTime: (present?.status === status && since) || formatTime(now),
   } as const;
   return {
     conditions: [condition],

@@ -3,7 +3,7 @@
  * Spec: inplace-update 4.2 to 4.4, 4.6, 4.8.
  */
 
-import { quantityEqual } from "../../../kube/core/index.ts";
+import { notAhead, quantityEqual, timeOf } from "../../../kube/core/index.ts";
 import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
 import { stateMetadata, timestamp } from "../lifecycle/lifecycle.ts";
 import { hasGate, IN_PLACE_READY } from "../pods/pod_state.ts";
@@ -256,7 +256,7 @@ export type InPlaceStep =
   | {
       kind: "write";
       write: PodWrite;
-      why: "grace over" | "grace dropped" | "next batch" | "superseded images forgotten";
+      why: "grace over" | "grace dropped" | "next batch" | "superseded images forgotten" | "dated anew";
     }
   /** The gate may be True again; the caller joins this with what else it wants of the pod's status. */
   | { kind: "gate"; conditions: NonNullable<PodChange["conditions"]> };
@@ -287,13 +287,24 @@ function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: num
   const waiting: InPlaceStep = { kind: "waiting", reason: "InPlace", because: missing };
   if (state.supersededImages === undefined || pod.behind || !areReady(pod, state.supersededImages))
     return waiting;
-  const since = Date.parse(state.updateTimestamp);
-  const leftMs = (Number.isNaN(since) ? 0 : since) + SUPERSEDED_MS - now;
+  const redated = datedAnew(pod, state, now);
+  if (redated !== undefined) return redated;
+  const leftMs = (timeOf(state.updateTimestamp) ?? 0) + SUPERSEDED_MS - now;
   if (leftMs > 0) return { ...waiting, requeueAfterMs: leftMs };
   const { supersededImages: _, ...rest } = state;
-  const change: PodChange = { annotations: { [STATE_ANNOTATION]: stateText(rest) } };
-  const write = podWrite(pod, change, now, { resourceVersion: pod.resourceVersion });
-  return { kind: "write", why: "superseded images forgotten", write };
+  return { kind: "write", why: "superseded images forgotten", write: stateWrite(pod, rest, now) };
+}
+
+function stateWrite(pod: Pod, state: InPlaceState, now: number): PodWrite {
+  const change: PodChange = { annotations: { [STATE_ANNOTATION]: stateText(state) } };
+  return podWrite(pod, change, now, { resourceVersion: pod.resourceVersion });
+}
+
+/** An update that was begun by a clock that was ahead is waited for from now on. */
+function datedAnew(pod: Pod, state: InPlaceState, now: number): InPlaceStep | undefined {
+  const updateTimestamp = notAhead(state.updateTimestamp, now);
+  if (updateTimestamp === state.updateTimestamp) return undefined;
+  return { kind: "write", why: "dated anew", write: stateWrite(pod, { ...state, updateTimestamp }, now) };
 }
 
 function areReady({ containerStatuses }: Pod, containers: object): boolean {
@@ -317,8 +328,9 @@ function refreshGrace(
     const write = podWrite(pod, drop, now, { resourceVersion: pod.resourceVersion });
     return { kind: "write", why: "grace dropped", write };
   }
-  const since = Date.parse(state.updateTimestamp);
-  const leftMs = (Number.isNaN(since) ? 0 : since) + grace.graceSeconds * 1000 - now;
+  const redated = datedAnew(pod, state, now);
+  if (redated !== undefined) return redated;
+  const leftMs = (timeOf(state.updateTimestamp) ?? 0) + grace.graceSeconds * 1000 - now;
   if (leftMs > 0) {
     const requeueAfterMs = Math.ceil(leftMs / 1000) * 1000;
     const wait = `the grace period of ${grace.graceSeconds} s is not over`;
