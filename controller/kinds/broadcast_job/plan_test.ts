@@ -235,6 +235,26 @@ t.test("paused: counted, neither created nor failed nor out of time; resumed wit
   t.equal(model.row(), "1 1 0 0");
 });
 
+t.test(
+  "a deadline and a time to live that a clock an hour ahead has begun are counted from now on",
+  async (t) => {
+    const completionPolicy = { activeDeadlineSeconds: 10, ttlSecondsAfterFinished: 30 };
+    const model = new Model(broadcastJob({ completionPolicy }), ["a"]);
+    model.now += 60 * minute;
+    model.settle();
+    model.now -= 60 * minute;
+    t.equal(model.pass().requeueAfterMs, 10_000);
+    model.now += 60 * minute;
+    endAll(model, "Succeeded");
+    model.settle();
+    model.now -= 60 * minute;
+    t.equal(model.pass().requeueAfterMs, 31_000);
+    model.now += 31_000;
+    model.pass();
+    t.ok(model.deleted);
+  },
+);
+
 t.test("deadline: watched in every pass, active pods are deleted and count as failed", async (t) => {
   const job = broadcastJob({ completionPolicy: { type: "Always", activeDeadlineSeconds: 10 } });
   const model = new Model(job, ["a", "b"]);

@@ -67,6 +67,17 @@ t.test("the next look at a rollout is at its deadline, to the millisecond", asyn
   t.equal(rollout.at(4 + 6, 0), "ProgressDeadlineExceeded");
 });
 
+t.test(
+  "what a clock that was an hour ahead wrote puts off the deadline by no more than its length",
+  async (t) => {
+    const rollout = new Rollout();
+    rollout.at(3_600, 0);
+    t.equal(rollout.at(0, 0), "CloneSetUpdated");
+    t.equal(rollout.untilDeadline(0), 10_000);
+    t.equal(rollout.at(10, 0), "ProgressDeadlineExceeded");
+  },
+);
+
 t.test("a step ahead starts the clock anew", async (t) => {
   const rollout = new Rollout();
   rollout.at(0, 0);

@@ -119,6 +119,11 @@ t.test("sidecars whose code is ignored end last, after the pod has its result", 
     { by: "nothing", requeueAfterMs: 8_000 },
     "the kubelet has to know of it first",
   );
+  t.same(
+    planTermination(both(137, reported), { ...real, now: now - 3_600_000 }),
+    succeeded,
+    "told by a clock that was ahead",
+  );
   const request = { by: "request", name, containers: ["late"] };
   t.same(planTermination(both(137, reported), { ...real, now: now + 8_000 }), request, "but not for ever");
   for (const reason of ["PodCompleted", "PodFailed"]) {
