@@ -49,7 +49,18 @@ export function selector(name: string): object {
 }
 
 export function newImage(chance: Chance): object {
-  return { spec: { template: { spec: { containers: [{ name: "main", image: image(chance) }] } } } };
+  return { spec: { template: imageTemplate(chance) } };
+}
+
+function imageTemplate(chance: Chance): object {
+  return { spec: { containers: [{ name: "main", image: image(chance) }] } };
+}
+
+/** A pause, with which as often as not the next version is applied, or its end. `strategy`: where it is said. */
+export function newPause(chance: Chance, strategy: (paused: boolean) => object): object {
+  const paused = chance.is(0.5);
+  const next = paused && chance.is(0.5) ? { template: imageTemplate(chance) } : {};
+  return { spec: { updateStrategy: strategy(paused), ...next } };
 }
 
 export function newEnvironment(chance: Chance): object {
@@ -84,11 +95,24 @@ export const theirsLabel = "simulated.io/theirs";
 /** A label that keeps a pod from being deleted or updated until somebody takes it off (`hook_keeper.ts`). */
 export const heldLabel = "simulated.io/held";
 
+interface Hooks {
+  readonly labels: object;
+  readonly spec: object;
+}
+
 /** Hooks of a workload, and the labels of its pods; mostly none. */
-export function heldBy(chance: Chance): { readonly labels: object; readonly spec: object } {
+export function heldBy(chance: Chance): Hooks {
   if (!chance.is(0.25)) return { labels: {}, spec: {} };
+  return hooksOf(chance.oneOf([["preDelete"], ["preDelete", "inPlaceUpdate"]]));
+}
+
+/** Of a kind that knows no hook of updates. */
+export function heldWhenDeleted(chance: Chance): Hooks {
+  return chance.is(0.25) ? hooksOf(["preDelete"]) : { labels: {}, spec: {} };
+}
+
+function hooksOf(names: readonly string[]): Hooks {
   const labels = { [heldLabel]: "true" };
-  const hook = { labelsHandler: labels };
-  const lifecycle = chance.oneOf([{ preDelete: hook }, { preDelete: hook, inPlaceUpdate: hook }]);
+  const lifecycle = Object.fromEntries(names.map((name) => [name, { labelsHandler: labels }]));
   return { labels, spec: { lifecycle } };
 }

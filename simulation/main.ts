@@ -23,7 +23,7 @@ what must hold holds. Ends with 1 where it did not.
   --replay FILE   tells the story of a file again
   --mutants       breaks the controller in each known way, and says which story finds it; what it says goes into
                   simulation/caught.json, from which the table of docs/correctness.md is made
-  --mutant NAME   breaks it in this way`;
+  --mutant NAME   breaks it in this way; with --mutants only this one is judged`;
 
 const folder = join(import.meta.dirname, "..", ".refit", "simulation");
 
@@ -41,8 +41,8 @@ interface Order {
   readonly untilMs: number;
   readonly workers: number;
   readonly mutant: string;
-  /** Stories without this text are left out. */
-  readonly needs: string;
+  /** Stories without all of these texts are left out. */
+  readonly needs: readonly string[];
   /** Ends with the first story that goes wrong. */
   readonly untilFailure: boolean;
 }
@@ -76,7 +76,7 @@ async function main(): Promise<number> {
     untilMs,
     workers: Number(values.workers),
     mutant: values.mutant,
-    needs: "",
+    needs: [],
   };
   if (values.mutants) return judgeMutants({ ...order, untilFailure: true });
   return judge({ ...order, untilFailure: values.mutant !== "" });
@@ -116,7 +116,8 @@ async function replay(file: string): Promise<number> {
 async function judgeMutants(order: Order): Promise<number> {
   let caught = 0;
   let missed = 0;
-  for (const mutant of mutants) {
+  const judged = mutants.filter(({ name }) => order.mutant === "" || name === order.mutant);
+  for (const mutant of judged) {
     const { name, survives } = mutant;
     const { check, text, stories } = await judgeMutant(order, mutant);
     if (check !== "") caught += 1;
@@ -126,11 +127,11 @@ async function judgeMutants(order: Order): Promise<number> {
       `${verdict.padEnd(8)}  ${name}: ${stories} stories; ${text || (survives ?? "none found it")}`,
     );
   }
-  console.log(`${caught} of ${mutants.length} mutants are caught, ${missed} are missed`);
+  console.log(`${caught} of ${judged.length} mutants are caught, ${missed} are missed`);
   return missed === 0 ? 0 : 1;
 }
 
-async function judgeMutant(order: Order, { name, needs = "" }: Mutant): Promise<Caught> {
+async function judgeMutant(order: Order, { name, needs = [] }: Mutant): Promise<Caught> {
   const began = Date.now();
   const { stories, found } = await firstWrong({ ...order, mutant: name, needs });
   const { check = "", text = "" } = found?.failure?.run.violations[0] ?? {};
@@ -160,7 +161,7 @@ async function firstWrong(order: Order): Promise<{ stories: number; found?: Told
 
 async function isWrongAnyway(order: Order, seed: number): Promise<boolean> {
   const { failures } = await tellAll(
-    { ...order, from: seed, seeds: 1, mutant: "", needs: "", workers: 1 },
+    { ...order, from: seed, seeds: 1, mutant: "", needs: [], workers: 1 },
     () => undefined,
   );
   if (failures.length > 0) console.log(`story ${seed} goes wrong without a mutant, too`);
@@ -173,7 +174,7 @@ async function tellAll(order: Order, told: (totals: Totals) => void): Promise<To
   let seed = order.from;
   const drawn = (): number => {
     next += 1;
-    while (order.needs !== "" && !JSON.stringify(storyOf(seed).steps).includes(order.needs)) seed += 1;
+    while (!has(storyOf(seed), order.needs)) seed += 1;
     return seed++;
   };
   const isOver = (): boolean =>
@@ -202,6 +203,11 @@ async function tellAll(order: Order, told: (totals: Totals) => void): Promise<To
   };
   await Promise.all(Array.from({ length: order.workers }, lane));
   return totals;
+}
+
+function has({ steps }: Story, texts: readonly string[]): boolean {
+  const told = JSON.stringify(steps);
+  return texts.every((text) => told.includes(text));
 }
 
 /** The next message of a worker; undefined when it says that it is ready. */

@@ -62,6 +62,7 @@ export const makers: readonly [Maker, ...Maker[]] = [
   statefulSet,
   statefulSet,
   daemonSet,
+  daemonSet,
   sidecarSet,
   broadcastJob,
   imagePullJob,

@@ -6,8 +6,8 @@ export interface Mutant {
   /** Is in the file once. */
   readonly from: string;
   readonly to: string;
-  /** Stories without this text among their steps cannot find it, and are not told. */
-  readonly needs?: string;
+  /** Stories without all of these texts among their steps cannot find it, and are not told. */
+  readonly needs?: readonly string[];
   /** Why stories need not find it. */
   readonly survives?: string;
 }

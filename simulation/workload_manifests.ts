@@ -4,11 +4,13 @@ import {
   amount,
   apps,
   heldBy,
+  heldWhenDeleted,
   image,
   type Maker,
   newAnnotation,
   newEnvironment,
   newImage,
+  newPause,
   object,
   partition,
   selector,
@@ -45,7 +47,7 @@ export const cloneSet: Maker = (chance, namespace, name) => {
         case 1:
           return { spec: { updateStrategy: strategy(each) } };
         case 2:
-          return { spec: { updateStrategy: { paused: each.is(0.4) } } };
+          return newPause(each, (paused) => ({ paused }));
         case 3:
           return type === "InPlaceOnly" ? newImage(each) : newEnvironment(each);
         case 4:
@@ -73,6 +75,7 @@ export const statefulSet: Maker = (chance, namespace, name) => {
     {
       replicas: chance.whole(0, 5),
       serviceName: name,
+      ...(chance.is(0.3) ? { reserveOrdinals: reserved(chance) } : {}),
       selector: selector(name),
       podManagementPolicy,
       template: template(
@@ -95,11 +98,11 @@ export const statefulSet: Maker = (chance, namespace, name) => {
         case 1:
           return { spec: { updateStrategy: { rollingUpdate: rolling(each) } } };
         case 2:
-          return { spec: { updateStrategy: { rollingUpdate: { paused: each.is(0.4) } } } };
+          return newPause(each, (paused) => ({ rollingUpdate: { paused } }));
         case 3:
           return podUpdatePolicy === "InPlaceOnly" ? newImage(each) : newEnvironment(each);
         case 4:
-          return { spec: { reserveOrdinals: each.is(0.5) ? [] : [each.whole(0, 3)] } };
+          return { spec: { reserveOrdinals: reserved(each) } };
         default:
           return newImage(each);
       }
@@ -107,7 +110,14 @@ export const statefulSet: Maker = (chance, namespace, name) => {
   );
 };
 
+/** Ordinals that a StatefulSet leaves out: none, one, or a range. */
+function reserved(chance: Chance): (number | string)[] {
+  const first = chance.whole(0, 3);
+  return chance.oneOf([[], [first], [first], [`${first}-${first + 1}`]]);
+}
+
 export const daemonSet: Maker = (chance, namespace, name) => {
+  const hooks = heldWhenDeleted(chance);
   const rollingUpdateType = chance.oneOf(["Standard", "InPlaceIfPossible"]);
   const surges = rollingUpdateType === "Standard" && chance.is(0.5);
   const rolling = (each: Chance): object => ({
@@ -121,7 +131,8 @@ export const daemonSet: Maker = (chance, namespace, name) => {
     { namespace, name },
     {
       selector: selector(name),
-      template: template(name, chance),
+      template: template(name, chance, {}, hooks.labels),
+      ...hooks.spec,
       revisionHistoryLimit: chance.whole(1, 3),
       updateStrategy: {
         type: "RollingUpdate",
@@ -133,7 +144,7 @@ export const daemonSet: Maker = (chance, namespace, name) => {
         case 0:
           return { spec: { updateStrategy: { rollingUpdate: rolling(each) } } };
         case 1:
-          return { spec: { updateStrategy: { rollingUpdate: { paused: each.is(0.4) } } } };
+          return newPause(each, (paused) => ({ rollingUpdate: { paused } }));
         case 2:
           return newEnvironment(each);
         default:

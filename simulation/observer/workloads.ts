@@ -55,8 +55,12 @@ export const workloads: Readonly<Record<string, WorkloadKind>> = {
   DaemonSet: workload("daemonsets.apps.kruise.io", 1),
 };
 
+/** Named alone, or within a range such as "1-3" (spec statefulset, rules 2 and 3). */
 export function isReserved(workload: StoredObject, ordinal: number): boolean {
-  return listAt(workload, "spec", "reserveOrdinals").includes(ordinal);
+  return listAt(workload, "spec", "reserveOrdinals").some((entry) => {
+    const [, first, last] = /^(\d+)-(\d+)$/.exec(String(entry)) ?? [];
+    return first === undefined ? entry === ordinal : Number(first) <= ordinal && ordinal <= Number(last);
+  });
 }
 
 /** Of a StatefulSet: whether a pod of this ordinal belongs to it. */
