@@ -129,18 +129,21 @@ const ofRollouts: readonly Mutant[] = [
     file: `${executor}/perform.ts`,
     from: "    this.#withdraw(flight);\n  }\n\n  #withdraw",
     to: "  }\n\n  #withdraw",
+    needs: ['"kind":"CloneSet"', '"type":"latency"'],
   },
   {
     name: "a write that lost a race counts as done",
     file: `${executor}/failure.ts`,
     from: `    case "retry":\n      return "race";`,
     to: `    case "retry":\n      return "done";`,
+    needs: ['"pods/status"'],
   },
   {
     name: "what failed is not tried again",
     file: `${executor}/perform.ts`,
     from: "    this.#settings.requeue(owner, backoff.failed(id, ended.error));",
     to: "    backoff.failed(id, ended.error);",
+    needs: ['"pods/status"'],
   },
   {
     name: "a pod is patched without the version that the decision was made on",

@@ -261,6 +261,20 @@ export const mutantsBeside: readonly Mutant[] = [
     needs: ["recreate containers"],
   },
   {
+    name: "an agent stops a container twice for one request",
+    file: "node/restarts/plan.ts",
+    from: "const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);",
+    to: "const replaced = present.restartCount > (statusContext?.restartCount ?? 0) + 1;",
+    needs: ["recreate containers"],
+  },
+  {
+    name: "an agent stops another container than the one that is named",
+    file: "node/restarts/plan.ts",
+    from: "    ...(walk.kill === undefined ? {} : { kill: walk.kill }),",
+    to: "    ...(walk.kill === undefined ? {} : { kill: [...observed.containers.keys()][0] ?? walk.kill }),",
+    needs: ["recreate containers", '"kind":"SidecarSet"'],
+  },
+  {
     name: "an agent does not say that a pull has ended",
     file: "node/images/plan.ts",
     from: "    if (present?.version === version) {\n      tasks.set(key, present);",

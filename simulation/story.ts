@@ -7,6 +7,7 @@ import type { FaultRule } from "../sandbox/index.ts";
 import type { Applied } from "./applied.ts";
 import { Chance } from "./chance.ts";
 import { companionOf, makers, rivalOf } from "./manifests.ts";
+import { sceneOf } from "./scenes.ts";
 
 export type Act =
   | { readonly act: "create"; readonly path: string; readonly manifest: object }
@@ -118,6 +119,7 @@ class Teller {
       this.#now += chance.between(20, 60_000);
       if (this.#names < mostNames && (this.#applied.length === 0 || chance.is(0.05))) this.#apply();
       else if (chance.is(0.06)) this.#maintain();
+      else if (chance.is(0.1)) this.#play();
       else this.#add(chance.is(0.55) ? this.#people() : this.#trouble());
     }
     return {
@@ -163,6 +165,15 @@ class Teller {
       this.#now += chance.between(20, 3_000);
     }
     this.#now = begin;
+  }
+
+  #play(): void {
+    const [first, ...others] = this.#applied;
+    if (first === undefined || this.#stale.some(({ to }) => to > this.#now)) return;
+    const { steps, forMs, lateMs } = sceneOf(this.#chance, [first, ...others]);
+    for (const { afterMs, do: act } of steps) this.#steps.push({ at: this.#now + afterMs, do: act });
+    if (lateMs > 0) this.#hearLate(forMs, lateMs);
+    this.#now += forMs;
   }
 
   #people(): Act {

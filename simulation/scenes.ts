@@ -1,0 +1,68 @@
+/** Acts that belong together: chance alone hardly ever puts them next to each other. */
+import type { FaultRule } from "../sandbox/index.ts";
+import type { Applied } from "./applied.ts";
+import type { Chance } from "./chance.ts";
+import type { Act } from "./story.ts";
+
+/** Nothing else begins while it is played: what hears late excuses much. */
+export interface Scene {
+  readonly steps: readonly { readonly afterMs: number; readonly do: Act }[];
+  /** So late writes arrive in the scene, in milliseconds; 0: at once. */
+  readonly lateMs: number;
+  readonly forMs: number;
+}
+
+/** What controllers write beside the status of their own objects. */
+const written = [
+  "pods",
+  "pods/status",
+  "clonesets.apps.kruise.io",
+  "broadcastjobs.apps.kruise.io",
+  "imagepulljobs.apps.kruise.io",
+  "configmaps",
+];
+const verb = ["create", "patch", "update", "delete"];
+
+export function sceneOf(chance: Chance, applied: readonly [Applied, ...Applied[]]): Scene {
+  if (chance.is(0.6)) return refusedMeanwhile(chance, chance.oneOf(applied));
+  // Where a line of writes is the longest.
+  const [first, ...others] = applied.filter(({ manifest }) => manifest.kind === "CloneSet");
+  return secondThoughts(chance, chance.oneOf(first === undefined ? applied : [first, ...others]));
+}
+
+/** Nothing that a change asks for can be written for a while. The status can, so nothing but the refusals tells of it. */
+function refusedMeanwhile(chance: Chance, { path, change }: Applied): Scene {
+  const forMs = chance.between(1_000, 30_000);
+  const effect: FaultRule["effect"] = chance.is(0.8)
+    ? { type: "status", code: chance.oneOf([409, 409, 500, 503]) }
+    : { type: "drop", when: "before" };
+  return {
+    lateMs: 0,
+    forMs,
+    steps: [
+      {
+        afterMs: 0,
+        do: { act: "fault", rule: { userAgent: "replica-", verb, resource: written, effect }, forMs },
+      },
+      { afterMs: 20, do: { act: "change", path, patch: change(chance) } },
+    ],
+  };
+}
+
+/** Somebody changes their mind while controllers still carry out the first change, slowly. */
+function secondThoughts(chance: Chance, { path, manifest, change }: Applied): Scene {
+  const ms = chance.between(1_000, 5_000);
+  const effect: FaultRule["effect"] = { type: "latency", ms, jitterMs: ms };
+  const forMs = 12 * ms;
+  const scaled = (least: number, most: number): object =>
+    manifest.kind === "CloneSet" ? { spec: { replicas: chance.whole(least, most) } } : change(chance);
+  return {
+    lateMs: 2 * ms,
+    forMs,
+    steps: [
+      { afterMs: 0, do: { act: "fault", rule: { userAgent: "replica-", verb, effect }, forMs } },
+      { afterMs: 20, do: { act: "change", path, patch: scaled(12, 18) } },
+      { afterMs: 20 + chance.between(500, 2 * ms), do: { act: "change", path, patch: scaled(0, 3) } },
+    ],
+  };
+}
