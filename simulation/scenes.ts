@@ -49,7 +49,10 @@ function refusedMeanwhile(chance: Chance, { path, change }: Applied): Scene {
   };
 }
 
-/** Somebody changes their mind while controllers still carry out the first change, slowly. */
+/**
+ * Somebody changes their mind while controllers still carry out the first change, slowly. What webhooks write of spreads and budgets
+ * is quick: creations that wait for it as well would be later still.
+ */
 function secondThoughts(chance: Chance, { path, manifest, change }: Applied): Scene {
   const ms = chance.between(1_000, 5_000);
   const effect: FaultRule["effect"] = { type: "latency", ms, jitterMs: ms };
@@ -60,7 +63,10 @@ function secondThoughts(chance: Chance, { path, manifest, change }: Applied): Sc
     lateMs: 2 * ms,
     forMs,
     steps: [
-      { afterMs: 0, do: { act: "fault", rule: { userAgent: "replica-", verb, effect }, forMs } },
+      {
+        afterMs: 0,
+        do: { act: "fault", rule: { userAgent: "replica-", verb, resource: written, effect }, forMs },
+      },
       { afterMs: 20, do: { act: "change", path, patch: scaled(12, 18) } },
       { afterMs: 20 + chance.between(500, 2 * ms), do: { act: "change", path, patch: scaled(0, 3) } },
     ],
