@@ -1,7 +1,7 @@
 /** Carries out what a story says. */
 import type { StoredObject } from "../sandbox/index.ts";
+import type { Act } from "./act.ts";
 import type { SimulatedCluster } from "./cluster.ts";
-import type { Act } from "./story.ts";
 
 const cronJobs = "advancedcronjobs.apps.kruise.io";
 

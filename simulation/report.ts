@@ -1,6 +1,8 @@
 /** What happened and what went wrong, as a story for people. */
+
+import type { Act } from "./act.ts";
 import type { Run } from "./run.ts";
-import type { Act, Story } from "./story.ts";
+import type { Story } from "./story.ts";
 
 /** Lines of the trace before the violation. */
 const lastWrites = 25;

@@ -1,8 +1,8 @@
 /** Acts that belong together: chance alone hardly ever puts them next to each other. */
 import type { FaultRule } from "../sandbox/index.ts";
+import type { Act } from "./act.ts";
 import type { Applied } from "./applied.ts";
 import type { Chance } from "./chance.ts";
-import type { Act } from "./story.ts";
 
 /** Nothing else begins while it is played: what hears late excuses much. */
 export interface Scene {

@@ -3,7 +3,7 @@
  * workloadspread, rule 18).
  */
 import type { StoredObject } from "../../sandbox/index.ts";
-import { at, isActive, listAt, textAt } from "./fields.ts";
+import { at, controllerOf, isActive, listAt, textAt } from "./fields.ts";
 import type { Rule } from "./rule.ts";
 
 const matched = "apps.kruise.io/matched-workloadspread";
@@ -16,6 +16,10 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
     .objects("workloadspreads.apps.kruise.io", namespace)
     .find(({ metadata }) => metadata.name === spread);
   if (object === undefined) return [];
+  // No pod counts while the workload is to have none (rule 16), and a creation may be late.
+  const owner = seen.owner(controllerOf(pod.now)?.uid ?? "");
+  if (owner !== undefined && seen.recent(owner, staleMs).some((state) => at(state, "spec", "replicas") === 0))
+    return [];
   const limits = seen.recentStates(object, staleMs).map((state) => {
     const found = listAt(state, "spec", "subsets").find((each) => textAt(each, "name") === subset);
     const most = at(found, "maxReplicas");

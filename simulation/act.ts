@@ -1,0 +1,37 @@
+/** What people do in a story, and what goes wrong. */
+import type { FaultRule } from "../sandbox/index.ts";
+
+export type Act =
+  | { readonly act: "create"; readonly path: string; readonly manifest: object }
+  | { readonly act: "change"; readonly path: string; readonly patch: object }
+  | { readonly act: "delete"; readonly path: string }
+  /** Of pods: `share` says which of those that are there. */
+  | {
+      readonly act: "delete pod" | "evict pod" | "crash container" | "recreate containers";
+      readonly share: number;
+    }
+  /** Dies at once, or after so many of its writes are stored; comes back later. */
+  | {
+      readonly act: "kill replica";
+      readonly number: number;
+      readonly afterWrites: number;
+      readonly downMs: number;
+    }
+  | { readonly act: "skew clock"; readonly number: number; readonly ms: number }
+  | { readonly act: "fault"; readonly rule: FaultRule; readonly forMs: number }
+  | { readonly act: "break watches"; readonly how: "end" | "drop" | "truncate"; readonly share: number }
+  | { readonly act: "silence watches"; readonly share: number; readonly forMs: number }
+  /** All that a replica reads comes from a server that is behind by so much: its watches begin again there. */
+  | {
+      readonly act: "move to server behind";
+      readonly number: number;
+      readonly ms: number;
+      readonly forMs: number;
+    }
+  /** The server: nothing that replicas send arrives, their watches end, and it has forgotten what they have seen. */
+  | { readonly act: "restart server"; readonly forMs: number }
+  /** One container fails its probe. */
+  | { readonly act: "fail probe"; readonly share: number; readonly forMs: number }
+  | { readonly act: "kill node" | "cordon node"; readonly name: string; readonly forMs: number }
+  | { readonly act: "drain node"; readonly name: string; readonly forMs: number }
+  | { readonly act: "fail pull"; readonly image: string; readonly forMs: number };
