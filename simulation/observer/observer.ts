@@ -62,6 +62,8 @@ export class Observer {
       for (const [check, rule] of Object.entries(rules))
         for (const text of rule(seenWrite))
           this.violation(check, `${userAgent} ${verb} ${resource}: ${text}`);
+      // The next write may change nothing: this one's change is not its doing.
+      if (pod !== undefined) pod.before = pod.now;
       if (!userAgent.startsWith("replica-") || /^(leases|events)/.test(resource)) return;
       this.writes += 1;
       this.lastWriteAt = now;

@@ -7,7 +7,8 @@ import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { needsKruiseReady } from "../../rollout/pods/readiness.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
-import { isBeingCreated, type TaskState, taskStateOf } from "./strategy.ts";
+import { isBeingCreated } from "../../rollout/writes/pending_pods.ts";
+import { type TaskState, taskStateOf } from "./strategy.ts";
 
 /** A pod of the job with what decisions ask of it. */
 export interface Task {

@@ -1,7 +1,6 @@
 /** What a BroadcastJob asks for, with every default filled in, and what a pod counts as. Spec: jobs B2, B4. */
 import { type BroadcastJob, parallelismOf } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import { CREATING } from "../../rollout/writes/pending_pods.ts";
 
 /** Everything that is not in the object. */
 export interface BroadcastJobOptions {
@@ -74,9 +73,4 @@ function restartsOf(pod: Pod): number {
   let sum = pod.initRestarts ?? 0;
   for (const status of pod.containerStatuses) sum += status.restartCount;
   return sum;
-}
-
-/** A pod whose creation has not been answered yet. */
-export function isBeingCreated(pod: Pod): boolean {
-  return pod.uid.startsWith(CREATING);
 }

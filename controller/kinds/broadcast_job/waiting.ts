@@ -3,9 +3,9 @@
 import { counted } from "../../../kube/core/index.ts";
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
+import { isBeingCreated } from "../../rollout/writes/pending_pods.ts";
 import { occupies, type Task } from "./classify.ts";
 import type { BroadcastJobState } from "./state.ts";
-import { isBeingCreated } from "./strategy.ts";
 
 /** `held`: nodes whose pod must wait for another to end. O(pods). */
 export function waitingOf({ pods, strategy }: BroadcastJobState, held: number): Waiting[] {

@@ -25,6 +25,7 @@ import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
 import type { PodCreation, PodDeletion } from "../../rollout/writes/actions.ts";
 import { deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
+import { isBeingCreated } from "../../rollout/writes/pending_pods.ts";
 import { createPod, deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
 import { deletionOrder } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
@@ -241,7 +242,11 @@ function surplusMembers(state: CloneSetState): CloneSetMember[] {
     staying.filter((member) => member.updated),
     state.topology,
   );
-  return [...old, ...updated.slice(0, numbers.surplus - numbers.surplusOld)];
+  const chosen = [...old, ...updated.slice(0, numbers.surplus - numbers.surplusOld)];
+  // Creations that are not answered may be refused: nothing goes in their place until they are.
+  const created = staying.filter(({ pod }) => isBeingCreated(pod)).length;
+  if (created === 0) return chosen;
+  return chosen.filter(({ pod }) => !isBeingCreated(pod)).slice(0, Math.max(0, numbers.surplus - created));
 }
 
 /** By name. */

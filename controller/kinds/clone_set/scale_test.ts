@@ -126,3 +126,47 @@ t.test(
     t.end();
   },
 );
+
+t.test("a set that shrinks while creations are under way keeps as many stored pods as it is to have", (t) => {
+  let deleted = 0;
+  fc.assert(
+    fc.property(
+      fc.record({ before: fc.nat(6), between: fc.nat(9), after: fc.nat(6), answered: fc.nat(4) }),
+      fc.boolean(),
+      fc.boolean(),
+      ({ before, between, after, answered }, changes, paused) => {
+        const model = new Model(
+          cloneSet("web", {
+            replicas: before,
+            updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%", paused } },
+          }),
+        );
+        const writes = new LateWrites();
+        const random = randomOf(23);
+        const plan = () => {
+          const observed = model.observed(model.index(writes.pods));
+          return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
+        };
+        settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+        model.changeSpec((spec) => {
+          spec.replicas = between;
+          for (const container of spec.template.spec.containers) if (changes) container.image = "app:2";
+        });
+        for (const action of plan().actions)
+          if (action.type === "create pod") writes.begin(action, model.now);
+        for (let count = 0; count < answered; count++) writes.answer(0, (action) => model.perform(action));
+        model.changeSpec((spec) => {
+          spec.replicas = after;
+        });
+        const stored = model.pods.size;
+        const gone = plan().actions.filter(({ type }) => type === "delete pod").length;
+        deleted += writes.size > 0 ? gone : 0;
+        if (gone > Math.max(0, stored - after))
+          throw new Error(`${gone} of ${stored} go, ${after} are to stay`);
+      },
+    ),
+    { numRuns: 600, seed: 23 },
+  );
+  t.ok(deleted > 100, `${deleted} pods went while creations were under way`);
+  t.end();
+});

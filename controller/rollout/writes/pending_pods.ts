@@ -7,6 +7,11 @@ import type { Pod } from "../../../kube/index.ts";
 /** Id of a write that creates the pod of that name, and UID of the pod until it has one; other writes have their pod's. */
 export const CREATING = "in-flight/";
 
+/** A pod whose creation has not been answered yet. */
+export function isBeingCreated(pod: Pod): boolean {
+  return pod.uid.startsWith(CREATING);
+}
+
 /** Reported changes go back this far; a reader that looked longer ago walks through all pods. */
 const REMEMBERED = 4096;
 
@@ -63,6 +68,6 @@ export class PendingPods extends Map<string, Pod> {
 }
 
 function kindOf(pod: Pod): WriteKind {
-  if (pod.uid.startsWith(CREATING)) return "create";
+  if (isBeingCreated(pod)) return "create";
   return pod.deletionAt === undefined ? "update" : "delete";
 }
