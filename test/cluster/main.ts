@@ -68,11 +68,7 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const print = (line: string) => console.log(line);
 const tally = new Tally(print);
 
-/** So many suites run side by side: more of them, on however many clusters, only wait for each other's pods. */
-const lanes = 12;
-const lanesOfOne = 8;
-
-async function targetOf(cluster: TestCluster, parallel: number): Promise<Target> {
+async function targetOf(cluster: TestCluster): Promise<Target> {
   await install(cluster.api, cluster.kubeconfig);
   const runtime = agentRuntimes.find((name) => name === values.agents);
   if (runtime === undefined && values.agents !== "none") {
@@ -88,14 +84,13 @@ async function targetOf(cluster: TestCluster, parallel: number): Promise<Target>
     nodeAgents,
     faults: cluster.faults,
     startsControllers: true,
-    parallel,
+    parallel: 8,
   };
 }
 
 async function runAll(clusters: readonly [TestCluster, ...TestCluster[]]): Promise<void> {
   const targets: Target[] = [];
-  const parallel = Math.min(lanesOfOne, Math.ceil(lanes / clusters.length));
-  for (const cluster of clusters) targets.push(await targetOf(cluster, parallel));
+  for (const cluster of clusters) targets.push(await targetOf(cluster));
   const begun = performance.now();
   const benchesAlone = benches.length > 0 && positionals.length === 0;
   const selected = benchesAlone ? [] : select(suites, positionals);
