@@ -1,6 +1,6 @@
 /** Writes the object of a plan itself; answers go into its cache before anything else. No policy lives here. */
 import { type ObjectMeta, refOf } from "../../../kube/core/index.ts";
-import type { PatchOptions, WriteOptions } from "../../../kube/index.ts";
+import { isKubeError, type PatchOptions, type WriteOptions } from "../../../kube/index.ts";
 import type { KindEffect, ObjectBody, ObjectEffect, StatusPatch } from "../../plan/effects.ts";
 import { scopeOf } from "../../plan/owners.ts";
 import { groupVersionOf } from "../../plan/resources.ts";
@@ -90,16 +90,25 @@ export class OwnObject<T extends StatusObject> {
     const { writesFor, resource, objects } = this.#deps;
     const body = { metadata: { uid, ...(effect.exact ? { resourceVersion } : {}), ...metadata }, ...rest };
     const options = { ...this.#options(uid, effect), ...more };
-    const patched = await writesFor(scopeOf(key)).patch(
-      resource,
-      refOf(key),
-      { type: "merge", body },
-      options,
-    );
+    const patch = { type: "merge", body } as const;
+    const patched = await writesFor(scopeOf(key))
+      .patch(resource, refOf(key), patch, options)
+      .catch(async (error: unknown) => {
+        if (effect.exact && isKubeError(error, "Conflict")) await this.#catchUp(key, resourceVersion);
+        throw error;
+      });
     const { deletionTimestamp, finalizers = [] } = patched.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) objects.remove(key, uid);
     else objects.writeBack(patched);
     return patched;
+  }
+
+  /** While a watch is late, each event would lead to the same conflict: what somebody else wrote is read, once. */
+  async #catchUp(key: string, refusedVersion: string | undefined): Promise<void> {
+    const { client, resource, objects, signal } = this.#deps;
+    if (objects.get(key)?.metadata.resourceVersion !== refusedVersion) return;
+    const newest = await client.get(resource, refOf(key), { signal }).catch(() => undefined);
+    if (newest !== undefined) objects.writeBack(newest);
   }
 
   async #patchStatus(key: string, object: T, effect: StatusPatch): Promise<Written<T>> {
