@@ -1,5 +1,5 @@
 /** The shape of a command, and what it is given when it runs. */
-import type { Client, Clock, ErrorSource, Log, Metrics, Random } from "../kube/index.ts";
+import type { Client, Clock, ErrorSource, Fence, Log, Metrics, Random } from "../kube/index.ts";
 import type { Flags, FlagTable } from "./arguments.ts";
 import type { Io, Paint } from "./io.ts";
 import type { ResourceTypes } from "./resource_types.ts";
@@ -100,6 +100,7 @@ export interface ConnectRequest {
   readonly env: Io["env"];
   readonly metrics?: Metrics;
   readonly log?: Log;
+  readonly fence?: Fence;
 }
 
 /** Who the server takes the user for. */

@@ -6,7 +6,7 @@ import { tracedTransport } from "./traced_transport.ts";
 
 /** A client for the cluster that flags and environment name. Throws KubeError `Config` when they name none. */
 export async function connect(request: ConnectRequest): Promise<Connection> {
-  const { kubeconfig, context, env, userAgent, timeoutMs, metrics, log, trace } = request;
+  const { kubeconfig, context, env, userAgent, timeoutMs, metrics, log, trace, fence } = request;
   const clock = systemClock;
   const credentials = await loadCredentials({ kubeconfig, context, env, clock });
   const transport = undiciTransport({ clock });
@@ -18,6 +18,7 @@ export async function connect(request: ConnectRequest): Promise<Connection> {
     transport: trace === undefined ? transport : tracedTransport(transport, clock, trace),
     metrics,
     log,
+    fence,
   });
   return {
     client: timeoutMs === undefined ? client : withTimeout(client, timeoutMs),

@@ -157,6 +157,7 @@ class ControllerSet {
     for (const { queue } of this.#running) queue.stop();
     this.#informers.stop();
     for (const selection of this.#selections) void selection.stop();
+    if (graceMs === 0) this.#cut.abort();
     const drained = Promise.all(this.#running.map(({ drained, stopped }) => stopped.then(drained)));
     const waiting = new AbortController();
     const grace = this.#deps.clock.sleep(graceMs, waiting.signal).catch(() => undefined);

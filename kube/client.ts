@@ -20,6 +20,7 @@ import { decodeStatus } from "./codecs/status_body.ts";
 import type { ObjectRef } from "./core/types.ts";
 import type { Credentials } from "./credentials_types.ts";
 import { isKubeError, KubeError } from "./errors.ts";
+import { Fence } from "./fence.ts";
 import { type Log, nullLog } from "./log.ts";
 import { type Metrics, nullMetrics } from "./metrics_types.ts";
 import {
@@ -50,6 +51,8 @@ export interface ClientOptions {
   maxBytes?: number;
   /** Attempts of one request, the first included. Default 5. */
   attempts?: number;
+  /** Asked before each attempt. Default: nothing stands in the way. */
+  fence?: Fence;
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -87,6 +90,7 @@ class KubeClient implements Client {
       log: options.log ?? nullLog,
       maxBytes: options.maxBytes ?? 256 * 1024 * 1024,
       attempts: options.attempts ?? 5,
+      fence: options.fence ?? new Fence(),
     });
   }
 

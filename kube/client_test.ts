@@ -10,6 +10,7 @@ import { seededRandom } from "./core/random.ts";
 import { fixedCredentials } from "./credentials_types.ts";
 import { serverVersion, serves } from "./discovery.ts";
 import { isKubeError, KubeError, messageOf } from "./errors.ts";
+import { Fence } from "./fence.ts";
 import { nullMetrics, type RequestSample } from "./metrics_types.ts";
 import { undiciTransport } from "./undici_transport.ts";
 
@@ -245,6 +246,22 @@ t.test("a body that is made when it is sent is that of the moment when there is 
     [2, 3],
     "the second attempt is of its own moment",
   );
+});
+
+t.test("what the fence aborts is not sent, nor tried again", async (t) => {
+  const fence = new Fence();
+  const leading = new AbortController();
+  const { client, seen } = await against(
+    t,
+    (_, response) => json(response, 429, status(429, "TooManyRequests", "slow down"), { "retry-after": "0" }),
+    { fence },
+  );
+  const patch = { type: "merge", body: { spec: { size: 1 } } } as const;
+  fence.add(() => {
+    if (seen.length === 2) leading.abort();
+  });
+  await t.rejects(client.patch(widgets, one, patch, { signal: leading.signal }), { code: "Aborted" });
+  t.equal(seen.length, 2, "the third attempt is not made");
 });
 
 t.test("a broken connection: reads and guarded writes go again, creates are ambiguous", async (t) => {

@@ -16,6 +16,7 @@ export * from "./credentials_types.ts";
 export * from "./discovery.ts";
 export * from "./errors.ts";
 export * from "./events.ts";
+export * from "./fence.ts";
 export * from "./http_endpoints.ts";
 export * from "./lease.ts";
 export * from "./list_pages.ts";

@@ -7,6 +7,7 @@ import type { Clock, Random } from "./clock.ts";
 import { jsonResource } from "./codecs/json.ts";
 import type { KubeObject, ObjectMeta } from "./core/types.ts";
 import { ignoreNotFound, isKubeError } from "./errors.ts";
+import type { Fence } from "./fence.ts";
 import type { Log } from "./log.ts";
 
 export interface Lease extends KubeObject {
@@ -59,9 +60,11 @@ export interface ElectionOptions {
   onStarted(leading: AbortSignal): void;
   /**
    * After leadership was lost or given back. Called once for each onStarted. A lease is given back, and a lost one acquired
-   * again, when what it returns has resolved.
+   * again, when what it returns has resolved. `leftMs`: until another may have the lease; 0 where that may be so already.
    */
-  onLost(): unknown;
+  onLost(leftMs: number): unknown;
+  /** Of the client that what is led writes with: nothing is sent any more once it could not be renewed in time. */
+  fence?: Fence;
 }
 
 export interface Election {
@@ -147,6 +150,7 @@ class Candidate implements Election {
     const { clock, random } = this.#options;
     const { signal } = this.#stop;
     const deadline = this.#watchDeadline();
+    const leaveFence = this.#options.fence?.add(() => this.#checkDeadline());
     while (!signal.aborted) {
       await this.#turn();
       // Candidates that wait in step would collide for ever.
@@ -154,6 +158,7 @@ class Candidate implements Election {
       await clock.sleep(pause, signal).catch(() => undefined);
     }
     deadline.end();
+    leaveFence?.();
     if (this.isLeader) {
       await this.#lose("stopped");
       if (this.#options.releaseOnStop !== false) await this.#release();
@@ -205,7 +210,7 @@ class Candidate implements Election {
     if (!this.#seen) {
       this.#observe(await client.get(leaseResource, this.#ref(), this.#requests()));
       if (this.holder !== identity) {
-        void this.#lose(`taken over by ${this.holder || "nobody"}`);
+        void this.#lose(`taken over by ${this.holder || "nobody"}`, 0);
         return;
       }
     }
@@ -248,27 +253,36 @@ class Candidate implements Election {
   }
 
   /** Resolves when whatever was led has ended. */
-  async #lose(reason: string): Promise<void> {
+  async #lose(reason: string, leftMs = this.#leftMs()): Promise<void> {
     const leading = this.#leading;
     if (!leading) return;
     this.#leading = undefined;
     this.#log.warn("leadership ended", { reason });
     leading.abort(new Error(`leadership ended: ${reason}`));
-    this.#ended = Promise.resolve(this.#options.onLost());
+    this.#ended = Promise.resolve(this.#options.onLost(leftMs));
     await this.#ended;
+  }
+
+  /** Until another may have the lease. */
+  #leftMs(): number {
+    return Math.max(0, this.#renewedAt + this.#durationMs - this.#options.clock.monotonic());
   }
 
   /** Gives up in time even when a renewal hangs: others may take over after the lease's duration. */
   #watchDeadline(): { end(): void } {
     const { clock } = this.#options;
     const check = (): void => {
-      const overdue = this.isLeader && clock.monotonic() - this.#renewedAt >= this.#deadlineMs;
-      if (overdue) void this.#lose("could not renew in time");
+      this.#checkDeadline();
       const left = this.isLeader ? this.#renewedAt + this.#deadlineMs - clock.monotonic() : this.#periodMs;
       timer = clock.after(Math.max(10, Math.min(left, this.#periodMs)), check);
     };
     let timer = clock.after(this.#periodMs, check);
     return { end: () => timer.cancel() };
+  }
+
+  #checkDeadline(): void {
+    const overdue = this.isLeader && this.#options.clock.monotonic() - this.#renewedAt >= this.#deadlineMs;
+    if (overdue) void this.#lose("could not renew in time");
   }
 
   async #release(): Promise<void> {

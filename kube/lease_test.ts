@@ -3,8 +3,10 @@ import { type TestClock, testClock } from "../testkit/kube/fake_clock.ts";
 import { withFaults } from "../testkit/kube/fake_faults.ts";
 import { fakeServer } from "../testkit/kube/fake_server.ts";
 import type { Client } from "./client_types.ts";
+import { type Clock, sleepOn } from "./core/clock.ts";
 import { seededRandom } from "./core/random.ts";
 import { KubeError } from "./errors.ts";
+import { Fence } from "./fence.ts";
 import { startElection } from "./lease.ts";
 import { nullLog } from "./log.ts";
 
@@ -73,6 +75,43 @@ t.test("a lease is given back when what was led has ended", async (t) => {
   await clock.advance(2_000);
   t.match(holder(), { holderIdentity: "" });
   await stopped;
+});
+
+t.test("a leader that was stopped knows before it sends anything that its time is over", async (t) => {
+  for (const [stoppedMs, expected] of [
+    [5_000, []],
+    [12_000, [3_000]],
+    [25_000, [0]],
+  ] as const) {
+    const clock = testClock();
+    let isStopped = false;
+    const after: Clock["after"] = (ms, run) =>
+      clock.after(ms, () => {
+        if (!isStopped) run();
+      });
+    const lost: number[] = [];
+    const fence = new Fence();
+    const election = startElection({
+      client: fakeServer().client,
+      clock: { ...clock, after, sleep: (ms, signal) => sleepOn({ after }, ms, signal) },
+      random: seededRandom(1),
+      log: nullLog,
+      namespace: "ns",
+      name: "manager",
+      identity: "a",
+      onStarted: () => undefined,
+      onLost: (leftMs) => lost.push(leftMs),
+      fence,
+    });
+    await clock.settle();
+    t.ok(election.isLeader);
+    isStopped = true;
+    await clock.advance(stoppedMs);
+    t.same(lost, [], "no timer went off");
+    fence.check();
+    t.same(lost, expected, `stopped for ${stoppedMs} ms`);
+    isStopped = false;
+  }
 });
 
 t.test("a leader that is cut off gives up before others take over", async (t) => {

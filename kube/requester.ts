@@ -7,6 +7,7 @@ import type { Priority } from "./client_types.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Credentials } from "./credentials_types.ts";
 import { isKubeError, KubeError } from "./errors.ts";
+import type { Fence } from "./fence.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics_types.ts";
 import { refusal } from "./status.ts";
@@ -50,6 +51,7 @@ export interface RequesterOptions {
   userAgent: string;
   maxBytes: number;
   attempts: number;
+  fence: Fence;
 }
 
 export class Requester {
@@ -109,7 +111,7 @@ export class Requester {
   }
 
   async #attempt({ bodyWhenSent, ...asked }: Call): Promise<HttpResponse> {
-    const { window, credentials, transport, clock, metrics } = this.#options;
+    const { window, credentials, transport, clock, metrics, fence } = this.#options;
     const { stages } = metrics;
     const askedAt = stages === undefined ? 0 : clock.monotonic();
     const slot = await window.acquire(asked.priority, asked.flow, asked.signal).catch((cause: unknown) => {
@@ -121,6 +123,11 @@ export class Requester {
     let outcome: SlotOutcome = "uncounted";
     try {
       const access = await credentials.access();
+      fence.check();
+      if (asked.signal?.aborted)
+        throw new KubeError("Aborted", `${asked.verb} ${asked.resource}: aborted`, {
+          cause: asked.signal.reason,
+        });
       const call = bodyWhenSent === undefined ? asked : { ...asked, body: bodyWhenSent() };
       const started = clock.monotonic();
       const response = await transport.send(access, this.#request(call)).catch((error: unknown) => {

@@ -13,8 +13,8 @@ export interface ShardedElectionOptions
   shards: number;
   /** The signal aborts when the shard is lost. Not awaited. */
   onStarted(shard: number, leading: AbortSignal): void;
-  /** A shard that goes to another replica does so when the promise has resolved. */
-  onLost(shard: number): Promise<void>;
+  /** A shard that goes to another replica does so when the promise has resolved. `leftMs`: as in ElectionOptions. */
+  onLost(shard: number, leftMs: number): Promise<void>;
 }
 
 export interface ShardedElection {
@@ -52,7 +52,7 @@ export function startShardedElection(options: ShardedElectionOptions): ShardedEl
           return asker !== undefined && asker !== identity && held().length > 1;
         },
         onStarted: (leading) => options.onStarted(shard, leading),
-        onLost: () => options.onLost(shard),
+        onLost: (leftMs) => options.onLost(shard, leftMs),
       }),
     );
   }

@@ -31,6 +31,11 @@ export class Cast {
       }),
     "recreate containers": ({ share }) => this.#withPod(share, (pod) => this.#recreate(pod, share)),
     "kill replica": ({ number, afterWrites, downMs }) => this.#killReplica(number, afterWrites, downMs),
+    "stop replica": ({ number, forMs }) => {
+      const replica = this.#replica(number);
+      replica?.clock.stop();
+      this.#for(forMs, () => replica?.clock.goOn());
+    },
     "skew clock": ({ number, ms }) => this.#replica(number)?.clock.skew(ms),
     fault: ({ rule, forMs }) => this.#for(forMs, this.#cluster.server.faults.add(rule)),
     "break watches": ({ share, how }) => this.#watch(share)?.[how](),

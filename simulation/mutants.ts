@@ -194,8 +194,22 @@ const ofRollouts: readonly Mutant[] = [
   {
     name: "who loses the lease goes on leading",
     file: "kube/lease.ts",
-    from: "this.#ended = Promise.resolve(this.#options.onLost());",
+    from: "this.#ended = Promise.resolve(this.#options.onLost(leftMs));",
     to: "this.#ended = Promise.resolve();",
+  },
+  {
+    name: "a leader that was stopped sends what waits before it looks at its lease",
+    file: "kube/requester.ts",
+    from: "      fence.check();\n",
+    to: "",
+    needs: ['"act":"stop replica"'],
+  },
+  {
+    name: "what was led by a leader that was stopped lets its writes end",
+    file: "controller/start.ts",
+    from: "    if (graceMs === 0) this.#cut.abort();\n",
+    to: "",
+    needs: ['"act":"stop replica"'],
   },
   {
     name: "every shard is everybody's",

@@ -4,12 +4,13 @@
  */
 import type { Clock, OpenSender, Random, SendHandler, SendRequest } from "../kube/index.ts";
 import { type ApiServer, askInProcess, type User } from "../sandbox/index.ts";
+import type { ProcessClock } from "./virtual_clock.ts";
 
 interface Ends {
   /** Of the network: it goes on without the process. */
   readonly wire: Clock;
   /** Of the process, which hears nothing once it is dead. */
-  readonly process: Clock;
+  readonly process: ProcessClock;
   readonly random: Random;
   /** Hears of each request that was refused, or got no answer. */
   readonly refused: (method: string, path: string) => void;
@@ -45,7 +46,7 @@ function exchange(ends: Ends, request: SendRequest, handler: SendHandler): void 
   /** In the order in which they were sent. */
   const receive = (run: () => void): void => {
     arrivesAt = Math.max(arrivesAt, wire.monotonic() + random() * slowestMs);
-    process.after(arrivesAt - wire.monotonic(), () => {
+    process.receive(arrivesAt - wire.monotonic(), () => {
       if (!isOver) run();
     });
   };

@@ -12,6 +12,7 @@ import {
 import {
   createClient,
   type Election,
+  Fence,
   fixedCredentials,
   type LogLevel,
   logTo,
@@ -67,7 +68,8 @@ export class Replica implements Reviewer {
     const log = logTo((level, message, fields) => write(this.userAgent, level, message, fields));
     const metrics = { ...nullMetrics, unexpectedError: (where: string) => unexpected(this.userAgent, where) };
     const watches = new SharedWatches(metrics);
-    const client = this.#client();
+    const fence = new Fence();
+    const client = this.#client(fence);
     const settings = controllerOptions({ gates: parseFeatureGates(gates), nodeImageCreationDelayMs: 1_000 });
     this.#handlers = admissionHandlers({
       client: this.#client(),
@@ -106,10 +108,11 @@ export class Replica implements Reviewer {
         name: "kruise-manager",
         shards,
         onStarted: lead,
-        onLost: async (index) => {
+        fence,
+        onLost: async (index, leftMs) => {
           const controllers = this.#controllers.get(index);
           this.#controllers.delete(index);
-          await controllers?.stop(2_000);
+          await controllers?.stop(Math.min(2_000, leftMs));
         },
       });
     this.#handlers.synced().then(
@@ -122,7 +125,7 @@ export class Replica implements Reviewer {
   }
 
   get serves(): boolean {
-    return this.#serves && !this.#isDead;
+    return this.#serves && !this.#isDead && !this.clock.isStopped;
   }
 
   get isDead(): boolean {
@@ -134,6 +137,7 @@ export class Replica implements Reviewer {
   }
 
   async review(path: string, body: Buffer): Promise<Buffer> {
+    await this.clock.running();
     const review = decodeReview(body);
     if (typeof review === "string") throw new Error(review);
     const { apiVersion, request } = review;
@@ -144,6 +148,7 @@ export class Replica implements Reviewer {
       code: 500,
       message: messageOf(error),
     }));
+    await this.clock.running();
     if (this.#isDead) return new Promise(() => undefined);
     return encodeReview(apiVersion, request.uid, answer);
   }
@@ -156,7 +161,7 @@ export class Replica implements Reviewer {
     for (const watch of this.#options.server.faults.watches({ userAgent: this.userAgent })) watch.drop();
   }
 
-  #client() {
+  #client(fence?: Fence) {
     const { random, server, refused } = this.#options;
     const { clock } = this;
     return createClient({
@@ -164,6 +169,7 @@ export class Replica implements Reviewer {
       clock,
       random,
       userAgent: this.userAgent,
+      fence,
       transport: transportOver(
         { clock },
         inProcessSender({

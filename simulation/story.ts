@@ -185,7 +185,7 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 14)) {
+    switch (chance.whole(0, 15)) {
       case 9:
       case 10:
         return { act: "fail probe", share: chance.share(), forMs };
@@ -226,6 +226,12 @@ class Teller {
         const ms = chance.between(200, 20_000);
         this.#hearLate(forMs, ms + reconnectMs);
         return { act: "move to server behind", number, ms, forMs };
+      }
+      case 15: {
+        const stoppedMs = chance.between(200, 40_000);
+        // For longer than that nobody leads.
+        this.#hearLate(stoppedMs, Math.min(stoppedMs, 10_000) + reconnectMs);
+        return { act: "stop replica", number, forMs: stoppedMs };
       }
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };

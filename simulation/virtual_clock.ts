@@ -66,6 +66,8 @@ export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #dead = false;
   #skewMs = 0;
+  /** While it is stopped: what has come meanwhile, and which timers are due. */
+  #held: { readonly messages: (() => void)[]; readonly timers: (() => void)[] } | undefined;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -80,13 +82,55 @@ export class ProcessClock implements Clock {
   }
 
   after(ms: number, run: () => void): Timer {
-    return this.#clock.after(ms, () => {
-      if (!this.#dead) run();
+    let isCancelled = false;
+    const timer = this.#clock.after(ms, () => {
+      if (this.#dead) return;
+      if (this.#held === undefined) run();
+      else
+        this.#held.timers.push(() => {
+          if (!isCancelled) run();
+        });
+    });
+    return {
+      cancel: () => {
+        isCancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  /** A message from outside arrives after `ms`. */
+  receive(ms: number, run: () => void): void {
+    this.#clock.after(ms, () => {
+      if (this.#dead) return;
+      if (this.#held === undefined) run();
+      else this.#held.messages.push(run);
     });
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return sleepOn(this, ms, signal);
+  }
+
+  get isStopped(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Resolves once it is not stopped. */
+  async running(): Promise<void> {
+    while (this.isStopped) await new Promise<void>((goOn) => this.receive(0, goOn));
+  }
+
+  /** As by SIGSTOP: connections stay, nothing is read, no timer goes off. */
+  stop(): void {
+    this.#held ??= { messages: [], timers: [] };
+  }
+
+  /** As by SIGCONT. An event loop that slept reads its connections before it looks at its timers. */
+  goOn(): void {
+    const { messages, timers } = this.#held ?? { messages: [], timers: [] };
+    this.#held = undefined;
+    for (const run of [...messages, ...timers]) this.after(0, run);
   }
 
   skew(ms: number): void {

@@ -15,6 +15,7 @@ import {
   type Clock,
   checksRoute,
   type Election,
+  type Fence,
   type HttpEndpoints,
   type Log,
   metricsRoute,
@@ -58,6 +59,8 @@ export interface ControllerProcessDeps {
   readonly verbosity: Verbosity;
   /** Of this replica, for the lease. */
   readonly identity: string;
+  /** Of `client`; absent where no other replica waits for its lease. */
+  readonly fence?: Fence;
   /** Where requests were counted already. */
   readonly observed?: Observed;
 }
@@ -219,7 +222,7 @@ class StartedProcess implements ControllerProcess {
    * election again: an API server that is slow for some seconds must not end the replicas that answer webhooks.
    */
   #standForElection(): void {
-    const { client, clock, random, log, settings, identity } = this.#deps;
+    const { client, clock, random, log, settings, identity, fence } = this.#deps;
     const { enabled: _, ...lease } = settings.leader;
     this.#election = startShardedElection({
       client,
@@ -227,18 +230,19 @@ class StartedProcess implements ControllerProcess {
       random,
       log,
       identity,
+      fence,
       ...lease,
       onStarted: (index) => {
         this.#observed.metrics.leader(true);
         if (index === 0) this.#admission?.lead(true);
         this.#startControllers({ index, count: lease.shards });
       },
-      onLost: async (index) => {
+      onLost: async (index, leftMs) => {
         const controllers = this.#controllers.get(index);
         this.#controllers.delete(index);
         this.#observed.metrics.leader(this.#controllers.size > 0);
         if (index === 0) this.#admission?.lead(false);
-        await controllers?.stop(HANDOVER_GRACE_MS);
+        await controllers?.stop(Math.min(HANDOVER_GRACE_MS, leftMs));
       },
     });
   }

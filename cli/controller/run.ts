@@ -1,7 +1,14 @@
 /** The controller's command once it is called: this loads all of the controller. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { endOnUnexpectedErrors, followEventLoop, type Log, type Metrics, pinoLog } from "../../kube/index.ts";
+import {
+  endOnUnexpectedErrors,
+  Fence,
+  followEventLoop,
+  type Log,
+  type Metrics,
+  pinoLog,
+} from "../../kube/index.ts";
 import type { Call } from "../command.ts";
 import { connectFlags } from "../connect_flags.ts";
 import { observe } from "./metrics.ts";
@@ -17,15 +24,17 @@ export async function runController(call: Call): Promise<number> {
   const log = logOf(call, settings, verbosity);
   const observed = observe({ stages: settings.stageMetrics });
   const expectNone = endOnUnexpectedErrors(call.host.process, log, observed.metrics);
-  const connect = (metrics: Metrics) =>
+  const connect = (metrics: Metrics, fence?: Fence) =>
     call.host.connect({
       ...connectFlags(call.flags, call.io.stderr),
       userAgent: "kruise-manager",
       env: call.io.env,
       metrics,
       log,
+      fence,
     });
-  const connection = await connect(observed.metrics);
+  const fence = new Fence();
+  const connection = await connect(observed.metrics, fence);
   // The gauges of the window are about that of the controllers, and so are the stages of their writes.
   const forAdmission = await connect({ ...observed.metrics, window: () => undefined, stages: undefined });
   const { stages } = observed.metrics;
@@ -39,6 +48,7 @@ export async function runController(call: Call): Promise<number> {
       log,
       settings,
       verbosity,
+      fence,
       identity: `${hostname()}_${randomUUID()}`,
       observed,
     });

@@ -33,16 +33,28 @@ export const disruptions: Rule = (write) => {
     ...inService(owner, pod),
     ...(isNew ? tooMany(owner, states) : []),
     ...(isNew ? beyondSurge(write, owner, pod, states) : []),
+    ...whilePaused(owner, pod, states),
   ];
   if (pod.before === undefined || !isServing(pod.before) || (!pod.isGone && isServing(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
   if (isUnwanted(pod, states)) return wrong;
-  wrong.push(...beyondBudget(write, owner, pod, states));
-  if (!isSurplus(owner, pod, states) && states.every((state) => owner.kind.isPaused(state)))
-    wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
-  return wrong;
+  return [...wrong, ...beyondBudget(write, owner, pod, states)];
 };
+
+/** What the hook of a DaemonSet's pod was asked about goes once it answers, paused or not (spec daemonset, rules 40 and 42). */
+function whilePaused(owner: SeenOwner, pod: SeenPod, states: readonly StoredObject[]): string[] {
+  const { before, now, isGone } = pod;
+  if (before === undefined || !isServing(before) || !states.every((state) => owner.kind.isPaused(state)))
+    return [];
+  const isDaemonSet = states.some((state) => textAt(state, "kind") === "DaemonSet");
+  const goes = (each: StoredObject): boolean =>
+    isDaemonSet && each.metadata.labels?.[stateLabel] === "PreparingDelete";
+  const isOut = isGone || !isServing(now);
+  if (goes(before) || !(isOut || goes(now))) return [];
+  if (isUnwanted(pod, states) || (isOut && isSurplus(owner, pod, states))) return [];
+  return [`${owner.name} is paused, and ${now.metadata.name} was taken out of service`];
+}
 
 /** A CloneSet's pod that its hook is asked about is not available from then on, ready or not (spec cloneset, rules 7 and 57). */
 function isServing(pod: StoredObject): boolean {
