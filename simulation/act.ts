@@ -17,8 +17,13 @@ export type Act =
       readonly afterWrites: number;
       readonly downMs: number;
     }
-  /** Does nothing for a while, and then goes on where it was. */
-  | { readonly act: "stop replica"; readonly number: number; readonly forMs: number }
+  /** Does nothing for a while, at once or after so many of its writes are stored, and then goes on where it was. */
+  | {
+      readonly act: "stop replica";
+      readonly number: number;
+      readonly afterWrites: number;
+      readonly forMs: number;
+    }
   | { readonly act: "skew clock"; readonly number: number; readonly ms: number }
   | { readonly act: "fault"; readonly rule: FaultRule; readonly forMs: number }
   | { readonly act: "break watches"; readonly how: "end" | "drop" | "truncate"; readonly share: number }

@@ -2,12 +2,18 @@
 import type { StoredObject } from "../sandbox/index.ts";
 import type { Act } from "./act.ts";
 import type { SimulatedCluster } from "./cluster.ts";
+import type { Replica } from "./replica.ts";
+import { promptMs, type Stale } from "./story.ts";
 
+/** Who is stopped for longer leads no more. */
+const longestLedMs = 10_000;
 const cronJobs = "advancedcronjobs.apps.kruise.io";
 
 export class Cast {
   readonly #cluster: SimulatedCluster;
   readonly #endings = new Set<() => void>();
+  /** When a replica was stopped only the course of the story shows. */
+  readonly stale: Stale[] = [];
 
   constructor(cluster: SimulatedCluster) {
     this.#cluster = cluster;
@@ -30,12 +36,19 @@ export class Cast {
         this.#cluster.server.nodes?.crashContainer(namespace, name, "main");
       }),
     "recreate containers": ({ share }) => this.#withPod(share, (pod) => this.#recreate(pod, share)),
-    "kill replica": ({ number, afterWrites, downMs }) => this.#killReplica(number, afterWrites, downMs),
-    "stop replica": ({ number, forMs }) => {
-      const replica = this.#replica(number);
-      replica?.clock.stop();
-      this.#for(forMs, () => replica?.clock.goOn());
-    },
+    "kill replica": ({ number, afterWrites, downMs }) =>
+      this.#afterWrites(number, afterWrites, () => {
+        this.#cluster.kill(number);
+        this.#for(downMs, () => this.#cluster.start(number));
+      }),
+    "stop replica": ({ number, afterWrites, forMs }) =>
+      this.#afterWrites(number, afterWrites, ({ clock }) => {
+        clock.stop();
+        this.#for(forMs, () => clock.goOn());
+        const from = this.#cluster.clock.monotonic();
+        const ms = Math.min(forMs, longestLedMs) + promptMs;
+        this.stale.push({ from, to: from + forMs + ms, ms });
+      }),
     "skew clock": ({ number, ms }) => this.#replica(number)?.clock.skew(ms),
     fault: ({ rule, forMs }) => this.#for(forMs, this.#cluster.server.faults.add(rule)),
     "break watches": ({ share, how }) => this.#watch(share)?.[how](),
@@ -104,15 +117,12 @@ export class Cast {
     this.#cluster.clock.after(ms, once);
   }
 
-  #killReplica(number: number, afterWrites: number, downMs: number): void {
+  /** Of this life of the replica: what happens to it once it has written so much. */
+  #afterWrites(number: number, afterWrites: number, happen: (replica: Replica) => void): void {
     const replica = this.#replica(number);
     if (replica === undefined) return;
-    const die = (): void => {
-      this.#cluster.kill(number);
-      this.#for(downMs, () => this.#cluster.start(number));
-    };
     if (afterWrites === 0) {
-      die();
+      happen(replica);
       return;
     }
     let left = afterWrites;
@@ -121,7 +131,7 @@ export class Cast {
       left -= 1;
       if (left > 0) return;
       stop();
-      if (!replica.isDead) die();
+      if (!replica.isDead) happen(replica);
     });
     this.#endings.add(stop);
   }

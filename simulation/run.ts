@@ -40,9 +40,9 @@ export async function run(story: Story): Promise<Run> {
         `${replica} met an error that nobody expected in: ${where}: ${log.at(-1)}`,
       ),
   });
-  observer = new Observer(cluster, (now) => staleMsAt(story, now));
-  keepHooks(cluster, story.hooksHeldMs ?? 1_000);
   const cast = new Cast(cluster);
+  observer = new Observer(cluster, (now) => staleMsAt([...story.stale, ...cast.stale], now));
+  keepHooks(cluster, story.hooksHeldMs ?? 1_000);
   const { clock } = cluster;
   const { violations } = observer;
   const isWrong = (): boolean => violations.length > 0;

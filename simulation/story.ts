@@ -32,7 +32,7 @@ export interface Story {
 }
 
 /** From one time to another (milliseconds after the beginning), by so many milliseconds. */
-interface Stale {
+export interface Stale {
   readonly from: number;
   readonly to: number;
   readonly ms: number;
@@ -42,7 +42,7 @@ const namespaces = ["blue", "green"] as const;
 /** Replicas have started, and nodes have their NodeImages. */
 const beginMs = 5_000;
 /** Of a network and a server that are well. */
-const promptMs = 1_500;
+export const promptMs = 1_500;
 
 /** Of workloads and jobs in a story, those that were deleted among them. */
 const mostNames = 7;
@@ -51,7 +51,7 @@ const mostNames = 7;
 const reconnectMs = 45_000;
 
 /** So much may have passed by then since a controller heard of what is stored, or sent a write that arrives. */
-export function staleMsAt({ stale }: Story, at: number): number {
+export function staleMsAt(stale: readonly Stale[], at: number): number {
   return Math.max(promptMs, ...stale.filter(({ from, to }) => from <= at && at <= to).map(({ ms }) => ms));
 }
 
@@ -228,10 +228,8 @@ class Teller {
         return { act: "move to server behind", number, ms, forMs };
       }
       case 15: {
-        const stoppedMs = chance.between(200, 40_000);
-        // For longer than that nobody leads.
-        this.#hearLate(stoppedMs, Math.min(stoppedMs, 10_000) + reconnectMs);
-        return { act: "stop replica", number, forMs: stoppedMs };
+        const afterWrites = chance.is(0.7) ? chance.whole(1, 12) : 0;
+        return { act: "stop replica", number, afterWrites, forMs: chance.between(200, 40_000) };
       }
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };

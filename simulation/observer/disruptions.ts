@@ -33,33 +33,28 @@ export const disruptions: Rule = (write) => {
     ...inService(owner, pod),
     ...(isNew ? tooMany(owner, states) : []),
     ...(isNew ? beyondSurge(write, owner, pod, states) : []),
-    ...whilePaused(owner, pod, states),
   ];
   if (pod.before === undefined || !isServing(pod.before) || (!pod.isGone && isServing(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
   if (isUnwanted(pod, states)) return wrong;
-  return [...wrong, ...beyondBudget(write, owner, pod, states)];
+  wrong.push(...beyondBudget(write, owner, pod, states));
+  if (!isSurplus(owner, pod, states) && states.every((state) => owner.kind.isPaused(state)))
+    wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
+  return wrong;
 };
 
-/** What the hook of a DaemonSet's pod was asked about goes once it answers, paused or not (spec daemonset, rules 40 and 42). */
-function whilePaused(owner: SeenOwner, pod: SeenPod, states: readonly StoredObject[]): string[] {
-  const { before, now, isGone } = pod;
-  if (before === undefined || !isServing(before) || !states.every((state) => owner.kind.isPaused(state)))
-    return [];
-  const isDaemonSet = states.some((state) => textAt(state, "kind") === "DaemonSet");
-  const goes = (each: StoredObject): boolean =>
-    isDaemonSet && each.metadata.labels?.[stateLabel] === "PreparingDelete";
-  const isOut = isGone || !isServing(now);
-  if (goes(before) || !(isOut || goes(now))) return [];
-  if (isUnwanted(pod, states) || (isOut && isSurplus(owner, pod, states))) return [];
-  return [`${owner.name} is paused, and ${now.metadata.name} was taken out of service`];
-}
+/** In which states of its hook a pod counts as out of service, ready or not. */
+const outStates: ReadonlyMap<string | undefined, string> = new Map([
+  // Spec cloneset, rules 7 and 57.
+  ["CloneSet", "PreparingUpdate"],
+  // It goes once the hook answers, whatever has happened since: spec daemonset, rules 40 to 43.
+  ["DaemonSet", "PreparingDelete"],
+]);
 
-/** A CloneSet's pod that its hook is asked about is not available from then on, ready or not (spec cloneset, rules 7 and 57). */
 function isServing(pod: StoredObject): boolean {
-  const isPreparing = pod.metadata.labels?.[stateLabel] === "PreparingUpdate";
-  return isReady(pod) && !(isPreparing && controllerOf(pod)?.kind === "CloneSet");
+  const state = pod.metadata.labels?.[stateLabel];
+  return isReady(pod) && (state === undefined || outStates.get(controllerOf(pod)?.kind) !== state);
 }
 
 export function isByController({ userAgent }: SeenWrite): boolean {
@@ -80,7 +75,10 @@ function tooMany({ kind, name, pods }: SeenOwner, states: readonly StoredObject[
   return active > most ? [`${name}: there are ${active} pods, ${most} may be`] : [];
 }
 
-/** A second pod on the node of one that serves. What replaces a pod that serves nobody does not wait for room. */
+/**
+ * A second pod on the node of one that serves, while it is not available itself: then the other one goes (spec daemonset, rule
+ * 33). What replaces a pod that serves nobody does not wait for room.
+ */
 function beyondSurge(
   { cluster, staleMs }: SeenWrite,
   { kind, name, pods }: SeenOwner,
@@ -94,8 +92,13 @@ function beyondSurge(
   const serves = ({ now }: SeenPod): boolean =>
     isReady(now) && readySince(now) + staleMs < cluster.clock.now();
   pod.isSurge = besides(pod).some(serves);
+  const minReady = areClocksRight(cluster) ? Math.min(...minReadySeconds(states)) : 0;
+  const isAvailable = ({ now }: SeenPod): boolean =>
+    isReady(now) && readySince(now) + minReady * 1000 <= cluster.clock.now();
   // One that took a node over in an earlier rollout may get a successor beside it: that is one node.
-  const surging = nodesOf(active.filter((each) => each.isSurge && besides(each).length > 0)).size;
+  const surging = nodesOf(
+    active.filter((each) => each.isSurge && besides(each).length > 0 && !isAvailable(each)),
+  ).size;
   const most = Math.max(...states.map((state) => kind.maxSurge(state, cluster.objects("nodes").length)));
   return pod.isSurge && surging > most ? [`${name}: ${surging} nodes have two pods, ${most} may`] : [];
 }

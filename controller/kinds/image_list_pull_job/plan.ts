@@ -63,14 +63,14 @@ export function planImageListPullJob(
     else surplus.push(child);
   }
   const missing = images.filter((image) => !kept.has(image));
-  const startedAt = timeOf(job.status?.startTime) ?? now;
+  const startTime = formatTime(timeOf(job.status?.startTime) ?? now);
   return {
     ...idle,
     hash,
     label: job.metadata.labels?.[HASH_LABEL] === hash ? undefined : hash,
     create: missing.map((image) => childSpec(job, image)),
     delete: surplus,
-    status: listJobStatus(job, images, kept, { startTime: formatTime(startedAt), now }),
+    status: listJobStatus(job, images, kept, { startTime, now, isRid: surplus.length === 0 }),
   };
 }
 

@@ -102,6 +102,15 @@ t.test("a job that has not begun counts for nothing; Never does not complete", a
   t.equal(status?.completionTime, undefined);
 });
 
+t.test("a list is not finished before the jobs of images that it no longer has are gone", async (t) => {
+  const job = list({ images: ["nginx:1"] });
+  const [wanted, other] = [child(job, "nginx:1", done), child(job, "busybox:1", done)];
+  const held = planImageListPullJob({ job, children: [wanted, other] }, now);
+  t.same([held.delete, held.status?.completed, held.status?.completionTime], [[other], 1, undefined]);
+  const going = { ...other, metadata: { ...other.metadata, deletionTimestamp: time } };
+  t.equal(planImageListPullJob({ job, children: [wanted, going] }, now).status?.completionTime, time);
+});
+
 t.test("a finished list syncs nothing and goes after its time to live", async (t) => {
   const finished = { desired: 2, completionTime: time };
   const job = list({ completionPolicy: { type: "Always", ttlSecondsAfterFinished: 20 } }, finished);

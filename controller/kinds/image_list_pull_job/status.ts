@@ -2,12 +2,15 @@
 import type { ImageListPullJob, ImageListPullJobStatus, ImagePullJob } from "../../../crds/index.ts";
 import { formatTime } from "../../../kube/core/index.ts";
 
-/** `children` by image: those that count. Images without one, or with one that has not begun, count for nothing. */
+/**
+ * `children` by image: those that count. Images without one, or with one that has not begun, count for nothing. While others are
+ * still to be deleted the job is not over: nobody would look after them.
+ */
 export function listJobStatus(
   job: ImageListPullJob,
   images: readonly string[],
   children: ReadonlyMap<string, ImagePullJob>,
-  times: { startTime: string; now: number },
+  { startTime, now, isRid }: { startTime: string; now: number; isRid: boolean },
 ): ImageListPullJobStatus {
   let active = 0;
   let completed = 0;
@@ -24,10 +27,10 @@ export function listJobStatus(
     if (failed > 0) failedImageStatuses.push(failure(image, child.metadata.name ?? ""));
   }
   const desired = images.length;
-  const isOver = (job.spec.completionPolicy?.type ?? "Always") === "Always" && desired === completed;
+  const isOver = isRid && (job.spec.completionPolicy?.type ?? "Always") === "Always" && desired === completed;
   return {
-    startTime: times.startTime,
-    ...(isOver ? { completionTime: formatTime(times.now) } : {}),
+    startTime,
+    ...(isOver ? { completionTime: formatTime(now) } : {}),
     desired,
     active,
     completed,
