@@ -44,6 +44,8 @@ export class SimulatedCluster {
   readonly #options: ClusterOptions;
   readonly #randoms: Random;
   readonly #replicas: Replica[] = [];
+  /** Those that died, too. */
+  readonly #lived: Replica[] = [];
   readonly #lives = new Map<number, number>();
 
   constructor(options: ClusterOptions) {
@@ -87,19 +89,19 @@ export class SimulatedCluster {
     const life = (this.#lives.get(number) ?? 0) + 1;
     this.#lives.set(number, life);
     const { shards, log, refused, unexpected } = this.#options;
-    this.#replicas.push(
-      new Replica({
-        clock: this.clock,
-        random: this.chance(),
-        server: this.server,
-        number,
-        life,
-        shards,
-        log,
-        refused,
-        unexpected,
-      }),
-    );
+    const replica = new Replica({
+      clock: this.clock,
+      random: this.chance(),
+      server: this.server,
+      number,
+      life,
+      shards,
+      log,
+      refused,
+      unexpected,
+    });
+    this.#replicas.push(replica);
+    this.#lived.push(replica);
   }
 
   kill(number: number): void {
@@ -140,6 +142,7 @@ export class SimulatedCluster {
   async stop(): Promise<void> {
     for (const replica of this.#replicas.splice(0)) replica.die();
     await this.server.stop();
+    await Promise.all(this.#lived.map((replica) => replica.hangUp()));
   }
 
   #pointToWebhooks(): void {

@@ -10,6 +10,7 @@ import {
   startControllers,
 } from "../controller/index.ts";
 import {
+  type Client,
   createClient,
   type Election,
   Fence,
@@ -55,6 +56,7 @@ export class Replica implements Reviewer {
   readonly #options: ReplicaOptions;
   readonly #handlers: ReturnType<typeof admissionHandlers>;
   readonly #controllers = new Map<number, Controllers>();
+  readonly #clients: Client[] = [];
   #serves = false;
   #isDead = false;
 
@@ -161,10 +163,15 @@ export class Replica implements Reviewer {
     for (const watch of this.#options.server.faults.watches({ userAgent: this.userAgent })) watch.drop();
   }
 
-  #client(fence?: Fence) {
+  /** When nobody looks any more. The runtime keeps what listens to combined signals, so also the dead have to hang up. */
+  async hangUp(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()));
+  }
+
+  #client(fence?: Fence): Client {
     const { random, server, refused } = this.#options;
     const { clock } = this;
-    return createClient({
+    const client = createClient({
       credentials: fixedCredentials("http://simulated"),
       clock,
       random,
@@ -182,5 +189,7 @@ export class Replica implements Reviewer {
         }),
       ),
     });
+    this.#clients.push(client);
+    return client;
   }
 }
