@@ -79,14 +79,13 @@ async function settle(
   await clock.pass(longestUntilRunMs, () => isWrong() || lost().length === 0);
   for (const text of isWrong() ? [] : lost()) observer.violation("runs", text);
   cast.pauseCronJobs();
-  let missing = observer.missing();
-  while (missing.length > 0 || clock.monotonic() - observer.lastWriteAt < restMs) {
+  while (clock.monotonic() - observer.lastWriteAt < restMs || observer.missing().length > 0) {
     if (clock.monotonic() > until) {
+      const missing = observer.missing();
       const what = missing.length > 0 ? missing.slice(0, 5).join("; ") : "controllers go on writing";
       observer.violation("settled", `not settled an hour after all was well: ${what}`);
     }
     if (isWrong()) return;
     await clock.pass(lookEveryMs, isWrong);
-    missing = observer.missing();
   }
 }

@@ -12,7 +12,7 @@ export interface Webhook {
   readonly name: string;
   readonly raw: Fields;
   readonly clientConfig: unknown;
-  readonly rules: readonly Fields[];
+  readonly rules: readonly Rule[];
   readonly namespaceSelector: Selector;
   readonly objectSelector: Selector;
   readonly conditions: readonly MatchCondition[];
@@ -22,6 +22,14 @@ export interface Webhook {
   readonly reinvocation: boolean;
   readonly sideEffects: string;
   readonly reviewVersion: string;
+}
+
+interface Rule {
+  readonly operations: readonly unknown[];
+  readonly groups: readonly unknown[];
+  readonly versions: readonly unknown[];
+  readonly scope: string;
+  readonly resources: readonly { readonly plural: string; readonly subresource: string }[];
 }
 
 /** How the object is shown to the webhook. */
@@ -55,7 +63,7 @@ function compile(raw: Fields): Webhook {
     name: textAt(raw, "name"),
     raw,
     clientConfig: raw["clientConfig"],
-    rules: objectsAt(raw, "rules"),
+    rules: objectsAt(raw, "rules").map(compileRule),
     namespaceSelector: selector(raw["namespaceSelector"]),
     objectSelector: selector(raw["objectSelector"]),
     conditions: matchConditionsOf(raw),
@@ -65,6 +73,19 @@ function compile(raw: Fields): Webhook {
     reinvocation: textAt(raw, "reinvocationPolicy") === "IfNeeded",
     sideEffects: textAt(raw, "sideEffects"),
     reviewVersion: listAt(raw, "admissionReviewVersions").includes("v1") ? "v1" : "v1beta1",
+  };
+}
+
+function compileRule(raw: Fields): Rule {
+  return {
+    operations: listAt(raw, "operations"),
+    groups: listAt(raw, "apiGroups"),
+    versions: listAt(raw, "apiVersions"),
+    scope: textAt(raw, "scope") || "*",
+    resources: listAt(raw, "resources").map((pattern) => {
+      const [plural = "", subresource = ""] = String(pattern).split("/");
+      return { plural, subresource };
+    }),
   };
 }
 
@@ -103,27 +124,23 @@ export function ownView(review: Review): View {
 
 function rulesMatch(webhook: Webhook, review: Review, view: View): boolean {
   const { served, subresource } = review.request;
-  return webhook.rules.some((rule) => {
-    const scope = textAt(rule, "scope") || "*";
-    const wanted = served.resource.namespaced ? "Namespaced" : "Cluster";
-    return (
-      includes(rule, "operations", review.operation) &&
-      includes(rule, "apiGroups", view.group) &&
-      includes(rule, "apiVersions", view.version) &&
-      (scope === "*" || scope === wanted) &&
-      listAt(rule, "resources").some((pattern) => resourceMatches(String(pattern), view.plural, subresource))
-    );
-  });
+  const scope = served.resource.namespaced ? "Namespaced" : "Cluster";
+  return webhook.rules.some(
+    (rule) =>
+      includes(rule.groups, view.group) &&
+      includes(rule.operations, review.operation) &&
+      includes(rule.versions, view.version) &&
+      (rule.scope === "*" || rule.scope === scope) &&
+      rule.resources.some(
+        (wanted) =>
+          (wanted.plural === "*" || wanted.plural === view.plural) &&
+          (wanted.subresource === "*" || wanted.subresource === subresource),
+      ),
+  );
 }
 
-function includes(rule: Fields, member: string, value: string): boolean {
-  const list = listAt(rule, member);
-  return list.includes("*") || list.includes(value);
-}
-
-function resourceMatches(pattern: string, plural: string, subresource: string): boolean {
-  const [resource = "", below = ""] = pattern.split("/");
-  return (resource === "*" || resource === plural) && (below === "*" || below === subresource);
+function includes(list: readonly unknown[], value: string): boolean {
+  return list.includes(value) || list.includes("*");
 }
 
 function selectsNamespace(registry: Registry, webhook: Webhook, review: Review): boolean {

@@ -33,14 +33,20 @@ async function mutate(
   let object = review.object;
   const results: { webhook: Webhook; after: StoredObject }[] = [];
   for (const webhook of webhooks) {
-    const called = await mutateBy(parts, webhook, { ...review, object });
+    const shown = { ...review, object };
+    const view = matchedView(parts.registry, webhook, shown);
+    // Most are asked about other kinds: nothing waits for them.
+    if (view === undefined) continue;
+    const called = await mutateBy(parts, webhook, shown, view);
     if (called === undefined) continue;
     object = called;
     results.push({ webhook, after: called });
   }
   for (const { webhook, after } of results) {
     if (!webhook.reinvocation || jsonEqual(after, object)) continue;
-    object = (await mutateBy(parts, webhook, { ...review, object })) ?? object;
+    const shown = { ...review, object };
+    const view = matchedView(parts.registry, webhook, shown);
+    if (view !== undefined) object = (await mutateBy(parts, webhook, shown, view)) ?? object;
   }
   return object;
 }
@@ -50,9 +56,9 @@ async function mutateBy(
   parts: AdmissionParts,
   webhook: Webhook,
   review: Review & { readonly object: StoredObject },
+  view: View,
 ): Promise<StoredObject | undefined> {
-  const view = matchedView(parts.registry, webhook, review);
-  if (view === undefined || !(await passesConditions(webhook, review, view))) return undefined;
+  if (!(await passesConditions(webhook, review, view))) return undefined;
   const response = await ask(parts, webhook, review, view);
   if (response === undefined) return review.object;
   const patch = textAt(response, "patch");

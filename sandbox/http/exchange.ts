@@ -72,9 +72,14 @@ export function makeExchange(
 ): Exchange | undefined {
   const url = URL.parse(request.url ?? "/", "https://sandbox");
   if (url === null) return undefined;
-  const gone = new AbortController();
+  // Few ask for the signal, and to abort one costs as much as to parse a request.
+  let gone: AbortController | undefined;
+  let isClosed = false;
   let body: Promise<Buffer> | undefined;
-  response.on("close", () => gone.abort(clientGone));
+  response.on("close", () => {
+    isClosed = true;
+    gone?.abort(clientGone);
+  });
   const header = (name: string): string | undefined => {
     const value = request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
@@ -93,7 +98,11 @@ export function makeExchange(
     },
     warnings: [],
     response,
-    closed: gone.signal,
+    get closed() {
+      gone ??= new AbortController();
+      if (isClosed) gone.abort(clientGone);
+      return gone.signal;
+    },
     drop: () => ("body" in request ? response.destroy() : dropConnection(request)),
   };
 }
