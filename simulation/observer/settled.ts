@@ -88,16 +88,20 @@ function mainOf(pod: StoredObject): unknown {
   return listAt(pod, "spec", "containers").find((container) => textAt(container, "name") === "main");
 }
 
+/** Those that neither the status nor a pod names are history. */
 function history(owner: StoredObject, cluster: ObservedCluster): string[] {
+  const used = new Set(
+    [
+      ...podsOf(owner, cluster).map(({ metadata }) => metadata.labels?.["controller-revision-hash"] ?? ""),
+      ...["currentRevision", "updateRevision"].map((field) => textAt(owner, "status", field)),
+    ].map(shortOf),
+  );
   const kept = cluster
     .objects("controllerrevisions.apps", owner.metadata.namespace)
-    .filter((revision) => controllerOf(revision)?.uid === owner.metadata.uid).length;
-  // Pods of a partition and of a pause may use one each.
-  const used = new Set(
-    podsOf(owner, cluster).map(({ metadata }) => metadata.labels?.["controller-revision-hash"]),
-  );
-  const most = numberAt(owner, "spec", "revisionHistoryLimit") + used.size + 2;
-  return kept <= most ? [] : [`${kept} revisions are kept, not ${most}`];
+    .filter((revision) => controllerOf(revision)?.uid === owner.metadata.uid)
+    .filter(({ metadata }) => !used.has(shortOf(metadata.name ?? ""))).length;
+  const most = numberAt(owner, "spec", "revisionHistoryLimit");
+  return kept <= most ? [] : [`${kept} revisions that nothing uses are kept, not ${most}`];
 }
 
 function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[]): string[] {
