@@ -117,6 +117,12 @@ function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[
   return found >= least ? [] : [`${found} pods are at the newest revision, not ${least}`];
 }
 
+/** Where a hook has let go of a pod whose CloneSet was paused meanwhile, its update waits (spec cloneset, rule 57). */
+function isAvailable(pod: StoredObject): boolean {
+  const state = pod.metadata.labels?.["lifecycle.apps.kruise.io/state"] ?? "";
+  return isReady(pod) && (state === "" || state === "Normal");
+}
+
 const cloneSet: Missing = (object, cluster) => {
   const pods = podsOf(object, cluster);
   const active = pods.filter(isActive);
@@ -129,7 +135,7 @@ const cloneSet: Missing = (object, cluster) => {
     ...counts(object, active, {
       replicas: () => true,
       readyReplicas: isReady,
-      availableReplicas: isReady,
+      availableReplicas: isAvailable,
       updatedReplicas: isUpdated(object),
     }),
     ...history(object, cluster),
