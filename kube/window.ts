@@ -4,7 +4,7 @@
  * latency. Watches do not pass through it.
  */
 import type { Priority } from "./client_types.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock, Timer } from "./clock.ts";
 import { KubeError } from "./errors.ts";
 import type { Metrics } from "./metrics_types.ts";
 import {
@@ -84,7 +84,8 @@ class InFlightWindow implements Window {
   #urgentShare = 0;
   #inFlight = 0;
   #turns = 0;
-  #pausedUntil = 0;
+  /** Ended by its timer alone: compared with the clock, a timer that fires a little early would end nothing. */
+  #pause: { readonly until: number; readonly timer: Timer } | undefined;
   #closed = false;
 
   constructor(options: WindowOptions) {
@@ -118,7 +119,7 @@ class InFlightWindow implements Window {
   acquire(priority: Priority, flow: string, signal?: AbortSignal): Promise<WindowSlot> {
     if (this.#closed) return Promise.reject(new KubeError("Aborted", "the client is closed"));
     if (signal?.aborted) return Promise.reject(signal.reason);
-    if (this.#inFlight < this.limit && this.waiting === 0 && !this.#paused())
+    if (this.#inFlight < this.limit && this.waiting === 0 && this.#pause === undefined)
       return Promise.resolve(this.#slot(priority));
     return new Promise((resolve, reject) => {
       const line = this.#lines[priority];
@@ -136,23 +137,24 @@ class InFlightWindow implements Window {
 
   pause(ms: number): void {
     const until = this.#clock.monotonic() + ms;
-    if (until <= this.#pausedUntil) return;
-    this.#pausedUntil = until;
-    this.#clock.after(ms, () => this.#fill());
+    if (this.#pause !== undefined && until <= this.#pause.until) return;
+    this.#pause?.timer.cancel();
+    const timer = this.#clock.after(ms, () => {
+      this.#pause = undefined;
+      this.#fill();
+    });
+    this.#pause = { until, timer };
   }
 
   close(): void {
     this.#closed = true;
+    this.#pause?.timer.cancel();
     for (const priority of order) {
       for (let waiter = this.#lines[priority].shift(); waiter; waiter = this.#lines[priority].shift()) {
         waiter.stopListening();
         waiter.fail(new KubeError("Aborted", "the client is closed"));
       }
     }
-  }
-
-  #paused(): boolean {
-    return this.#clock.monotonic() < this.#pausedUntil;
   }
 
   #slot(priority: Priority): WindowSlot {
@@ -182,7 +184,7 @@ class InFlightWindow implements Window {
   }
 
   #fill(): void {
-    while (this.#inFlight < this.limit && !this.#paused()) {
+    while (this.#inFlight < this.limit && this.#pause === undefined) {
       const waiter = this.#next();
       if (!waiter) return;
       waiter.stopListening();

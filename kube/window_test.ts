@@ -305,6 +305,33 @@ t.test("a pause lets nobody in until it is over, leaving twice counts once", asy
   t.equal(window.inFlight, 0);
 });
 
+t.test("whatever pauses overlap, and however early their timers fire, all are let in at last", async () => {
+  const pauses = fc.array(fc.record({ ms: fc.integer({ min: 1, max: 2_000 }), afterMs: fc.nat(1_500) }), {
+    minLength: 1,
+    maxLength: 5,
+  });
+  await fc.assert(
+    fc.asyncProperty(pauses, fc.double({ min: 0, max: 20, noNaN: true }), async (asked, earlyMs) => {
+      const clock = testClock();
+      const early = { ...clock, after: (ms: number, run: () => void) => clock.after(ms - earlyMs, run) };
+      const window = createWindow({ clock: early, start: 4 });
+      let letIn = 0;
+      for (const { ms, afterMs } of asked) {
+        window.pause(ms);
+        void window.acquire("urgent", "lease").then((slot) => {
+          letIn++;
+          slot.release("answered");
+        });
+        clock.skip(afterMs);
+      }
+      clock.skip(2_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      return letIn === asked.length && window.waiting === 0;
+    }),
+    { seed, numRuns: 200 },
+  );
+});
+
 t.test("an aborted waiter leaves the line, a closed window refuses", async (t) => {
   const clock = testClock();
   const window = createWindow({ clock, start: 4 });

@@ -11,7 +11,10 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds, for durations. */
   monotonic(): number;
-  /** Calls `run` once after `ms`; the returned timer never keeps the process alive by itself. */
+  /**
+   * Calls `run` once after `ms`; the returned timer never keeps the process alive by itself. Timers of Node count from the
+   * beginning of the event loop's turn: by `monotonic`, `run` may be called earlier, by as much as the turn took.
+   */
   after(ms: number, run: () => void): Timer;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
