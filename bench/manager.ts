@@ -1,20 +1,17 @@
 /** The manager under test: a process of the user's, or the project's own controller, started here. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { controllerEnvironment, controllerNodeFlags, freePort } from "../cli/index.ts";
+import { freePort } from "../cli/index.ts";
 import { type Clock, loadCredentials, type Random } from "../kube/index.ts";
 import { accountKubeconfig, grantForGates } from "../testkit/kube/account_fixture.ts";
+import { ControllerProcess, type Program, runCommand } from "./controller_process.ts";
 import { BenchError } from "./errors.ts";
 import { hold } from "./load/cores.ts";
 import { type Faults, type FaultyServer, startFaultyServer } from "./load/faulty_server.ts";
+import { type Measured, type MeasuredProcess, type ProcessSpent, processSpent } from "./measure/costs.ts";
 import { collectedHeapMb } from "./measure/inspected_heap.ts";
-import type { Measured } from "./measure/phase.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
-
-const READY_TIMEOUT_MS = 60_000;
-const keptLines = 12;
 
 export interface Manager extends Measured {
   readonly own: boolean;
@@ -25,14 +22,31 @@ export interface Manager extends Measured {
   restart?(whileDown?: () => Promise<void>): Promise<number>;
   /** Heap after a collection, MB; only of a process that was started `inspected`. */
   collectedHeapMb?(): Promise<number>;
+  /** Only of a manager that was started so. */
+  readonly replicas?: Replicas | undefined;
   stop(): Promise<void>;
+}
+
+/** Several processes of the controller that share its work. */
+export interface Replicas {
+  readonly shards: number;
+  /** Those that run, by their identity as holder of leases; those that never led are not known by it. */
+  byIdentity(): ReadonlyMap<string, MeasuredProcess>;
+  /** Ends one without a chance to tidy up. */
+  kill(pid: number): Promise<void>;
+}
+
+/** How many processes, and over how many leases their work is spread. */
+export interface Sharing {
+  readonly replicas: number;
+  readonly shards: number;
 }
 
 /** Somebody else's process. */
 export function foreignManager(pid: number, metricsUrl: string | undefined): Manager {
   if (sampleProcess(pid) === undefined)
     throw new BenchError(`there is no process ${pid} on this machine (--pid)`);
-  return { pid, metricsUrl, own: false, stop: async () => undefined };
+  return { processes: [{ pid, metricsUrl }], own: false, stop: async () => undefined };
 }
 
 export interface OwnManagerOptions {
@@ -48,6 +62,8 @@ export interface OwnManagerOptions {
   flags?: readonly string[];
   /** It stands for election, as in a cluster; default: it works at once. */
   elects?: boolean | undefined;
+  /** Several replicas, which then stand for election; default: one. */
+  sharing?: Sharing | undefined;
   /** Its heap can be collected by Node's inspector, on loopback. */
   inspected?: boolean | undefined;
   /** Its processes are held on these; default: anywhere. */
@@ -59,14 +75,10 @@ export interface OwnManagerOptions {
   signal: AbortSignal;
 }
 
-/** Installs definitions and webhooks, then starts the controller; resolves when it is ready. */
+/** Installs definitions and webhooks, then starts the controller; resolves when all replicas are ready. */
 export async function startOwnManager(options: OwnManagerOptions): Promise<Manager> {
   const webhook = await freePort();
-  const metrics = await freePort(webhook + 1);
-  const health = await freePort(metrics + 1);
-  const inspector = await freePort(health + 1);
-  const folder = mkdtempSync(join(tmpdir(), "refit-bench-manager-"));
-  const manager = new OwnManager(options, { webhook, metrics, health, inspector }, folder);
+  const manager = new OwnManager(options, webhook, mkdtempSync(join(tmpdir(), "refit-bench-manager-")));
   try {
     await manager.install();
     await manager.start();
@@ -77,27 +89,30 @@ export async function startOwnManager(options: OwnManagerOptions): Promise<Manag
   return manager;
 }
 
-interface Ports {
-  readonly webhook: number;
-  readonly metrics: number;
-  readonly health: number;
-  readonly inspector: number;
-}
-
 class OwnManager implements Manager {
   readonly own = true;
   readonly #options: OwnManagerOptions;
-  readonly #ports: Ports;
+  /** All replicas answer webhooks here, as behind a Service. */
+  readonly #webhookPort: number;
   readonly #folder: string;
-  readonly #lastLines: string[] = [];
+  readonly #program: Program;
+  readonly #replicas: Replica[] = [];
   #faulty: FaultyServer | undefined;
-  #child: ChildProcess | undefined;
-  #ending: ChildProcess | undefined;
 
-  constructor(options: OwnManagerOptions, ports: Ports, folder: string) {
+  constructor(options: OwnManagerOptions, webhookPort: number, folder: string) {
     this.#options = options;
-    this.#ports = ports;
+    this.#webhookPort = webhookPort;
     this.#folder = folder;
+    this.#program = {
+      entry: options.entry,
+      environment: {
+        WEBHOOK_HOST: "127.0.0.1",
+        WEBHOOK_PORT: String(webhookPort),
+        WEBHOOK_CERT_DIR: join(folder, "certificates"),
+        // Shared as in a cluster.
+        ...(options.sharing === undefined ? {} : { WEBHOOK_CERT_WRITER: "secret" }),
+      },
+    };
   }
 
   /** Kubeconfig of the controller. */
@@ -105,18 +120,15 @@ class OwnManager implements Manager {
     return join(this.#folder, "kubeconfig");
   }
 
-  get pid(): number {
-    return this.#child?.pid ?? 0;
-  }
-
-  get metricsUrl(): string {
-    return `http://127.0.0.1:${this.#ports.metrics}/metrics`;
+  get processes(): Manager["processes"] {
+    const [first, ...others] = this.#replicas.map((replica) => replica.measured);
+    return first === undefined ? [{ pid: 0, metricsUrl: undefined }] : [first, ...others];
   }
 
   async install(): Promise<void> {
-    const address = ["--webhook-host", "127.0.0.1", "--webhook-port", String(this.#ports.webhook)];
+    const address = ["--webhook-host", "127.0.0.1", "--webhook-port", String(this.#webhookPort)];
     const { kubeconfig, gates = "" } = this.#options;
-    await this.#run(["install", "--kubeconfig", kubeconfig, ...address]);
+    await runCommand(this.#program, ["install", "--kubeconfig", kubeconfig, ...address]);
     await grantForGates(kubeconfig, gates);
     const config = await accountKubeconfig(kubeconfig, "kruise-manager");
     writeFileSync(this.#own, await this.#throughFaults(config), { mode: 0o600 });
@@ -139,140 +151,133 @@ class OwnManager implements Manager {
   }
 
   async start(): Promise<void> {
-    const { gates, cores, elects = false, inspected = false, flags = [] } = this.#options;
-    const ofNode = inspected ? [`--inspect=127.0.0.1:${this.#ports.inspector}`] : [];
-    const child = this.#spawn(ofNode, [
-      "controller",
-      "--kubeconfig",
-      this.#own,
-      `--enable-leader-election=${elects}`,
-      ...(gates === undefined ? [] : [`--feature-gates=${gates}`]),
-      `--metrics-addr=127.0.0.1:${this.#ports.metrics}`,
-      `--health-probe-addr=127.0.0.1:${this.#ports.health}`,
-      ...flags,
-    ]);
-    this.#child = child;
-    endWithThisProcess(child);
-    child.once("exit", (code, signal) => {
-      if (this.#ending !== child)
-        process.stderr.write(
-          `${this.#failed(`the controller ended by itself: ${signal ?? `code ${code}`}`).message}\n`,
-        );
+    const { sharing } = this.#options;
+    let from = this.#webhookPort + 1;
+    for (let index = 0; index < (sharing?.replicas ?? 1); index++) {
+      const metrics = await freePort(from);
+      const health = await freePort(metrics + 1);
+      const inspector = await freePort(health + 1);
+      from = inspector + 1;
+      this.#replicas.push(new Replica({ metrics, health, inspector }, (ports) => this.#startProcess(ports)));
+    }
+    await Promise.all(this.#replicas.map((replica) => this.#ready(replica)));
+  }
+
+  async #ready(replica: Replica): Promise<void> {
+    const { cores } = this.#options;
+    await replica.ready();
+    if (cores !== undefined) hold(replica.measured.pid, cores);
+  }
+
+  #startProcess({ metrics, health, inspector }: Ports): ControllerProcess {
+    const { gates, sharing, elects = sharing !== undefined, inspected = false, flags = [] } = this.#options;
+    const { clock, signal } = this.#options;
+    return new ControllerProcess({
+      program: this.#program,
+      nodeFlags: inspected ? [`--inspect=127.0.0.1:${inspector}`] : [],
+      flags: [
+        "--kubeconfig",
+        this.#own,
+        `--enable-leader-election=${elects}`,
+        ...(gates === undefined ? [] : [`--feature-gates=${gates}`]),
+        `--metrics-addr=127.0.0.1:${metrics}`,
+        `--health-probe-addr=127.0.0.1:${health}`,
+        ...(sharing === undefined ? [] : [`--shards=${sharing.shards}`, "--logging-format=json"]),
+        ...flags,
+      ],
+      healthPort: health,
+      clock,
+      signal,
     });
-    await this.#ready(child);
-    if (cores !== undefined) hold(this.pid, cores);
   }
 
   async restart(whileDown?: () => Promise<void>): Promise<number> {
     const { clock } = this.#options;
-    await this.#end("SIGKILL");
+    await this.#endAll("SIGKILL");
     await whileDown?.();
     const started = clock.monotonic();
-    await this.start();
+    for (const replica of this.#replicas) replica.start();
+    await Promise.all(this.#replicas.map((replica) => this.#ready(replica)));
     return clock.monotonic() - started;
   }
 
   collectedHeapMb(): Promise<number> {
-    return collectedHeapMb(this.#ports.inspector);
+    return collectedHeapMb(this.#replicas[0]?.ports.inspector ?? 0);
+  }
+
+  get replicas(): Replicas | undefined {
+    const { sharing } = this.#options;
+    if (sharing === undefined) return undefined;
+    return {
+      shards: sharing.shards,
+      byIdentity: () => new Map(this.#replicas.flatMap((replica) => replica.identified)),
+      kill: async (pid) => {
+        await this.#replicas.find(({ measured }) => measured.pid === pid)?.kill();
+      },
+    };
   }
 
   async stop(): Promise<void> {
     // Before its webhooks are removed: a controller that runs puts them back.
-    await this.#end("SIGTERM");
+    await this.#endAll("SIGTERM");
+    const { uninstall, kubeconfig } = this.#options;
     try {
-      if (this.#options.uninstall) await this.#run(["uninstall", "--kubeconfig", this.#options.kubeconfig]);
+      if (uninstall) await runCommand(this.#program, ["uninstall", "--kubeconfig", kubeconfig]);
     } finally {
       await this.#faulty?.stop();
       rmSync(this.#folder, { recursive: true, force: true });
     }
   }
 
-  #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-    this.#ending = child;
-    return new Promise((resolve) => {
-      child.once("exit", () => resolve());
-      child.kill(signal);
-    });
-  }
-
-  #spawn(nodeFlags: readonly string[], args: readonly string[]): ChildProcess {
-    const env = {
-      ...process.env,
-      ...controllerEnvironment,
-      WEBHOOK_HOST: "127.0.0.1",
-      WEBHOOK_PORT: String(this.#ports.webhook),
-      WEBHOOK_CERT_DIR: join(this.#folder, "certificates"),
-    };
-    // In a process group of its own: Ctrl-C is for the bench, which still needs the manager to clean up.
-    const child = spawn(
-      process.execPath,
-      [...controllerNodeFlags, ...nodeFlags, this.#options.entry, ...args],
-      {
-        env,
-        detached: true,
-        stdio: ["ignore", "pipe", "pipe"],
-      },
-    );
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => this.#keep(chunk));
-    return child;
-  }
-
-  #keep(chunk: Buffer): void {
-    this.#lastLines.push(
-      ...chunk
-        .toString()
-        .split("\n")
-        .filter((line) => line !== ""),
-    );
-    this.#lastLines.splice(0, Math.max(0, this.#lastLines.length - keptLines));
-  }
-
-  #run(args: readonly string[]): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const child = this.#spawn([], args);
-      child.on("error", reject);
-      child.on("close", (code) =>
-        code === 0 ? resolve() : reject(this.#failed(`refit ${args[0]} ended with code ${code}`)),
-      );
-    });
-  }
-
-  async #ready(child: ChildProcess): Promise<void> {
-    const { clock, signal } = this.#options;
-    const url = `http://127.0.0.1:${this.#ports.health}/readyz`;
-    const until = clock.monotonic() + READY_TIMEOUT_MS;
-    while (clock.monotonic() < until) {
-      signal.throwIfAborted();
-      if (child.exitCode !== null || child.signalCode !== null)
-        throw this.#failed(`the controller ended with code ${child.exitCode} before it was ready`);
-      const answer = await fetch(url, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
-      if (answer?.ok === true) return;
-      await clock.sleep(50);
-    }
-    throw this.#failed(`the controller was not ready after ${READY_TIMEOUT_MS / 1000} s (${url})`);
-  }
-
-  #failed(what: string): BenchError {
-    return new BenchError([what, ...this.#lastLines.map((line) => `  ${line}`)].join("\n"));
+  async #endAll(signal: NodeJS.Signals): Promise<void> {
+    await Promise.all(this.#replicas.map((replica) => replica.end(signal)));
   }
 }
 
-/** A bench that ends in whatever way takes its controller along: killed itself, it leaves that to a shell that notices. */
-function endWithThisProcess(child: ChildProcess): void {
-  const watcher = spawn("sh", ["-c", 'read -r _ || kill -KILL "$0"', String(child.pid)], {
-    detached: true,
-    stdio: ["pipe", "ignore", "ignore"],
-  });
-  watcher.on("error", () => undefined);
-  watcher.stdin?.on("error", () => undefined);
-  watcher.unref();
-  const onExit = () => child.kill("SIGKILL");
-  process.once("exit", onExit);
-  child.once("exit", () => {
-    process.off("exit", onExit);
-    watcher.stdin?.end("ended\n");
-  });
+interface Ports {
+  readonly metrics: number;
+  readonly health: number;
+  readonly inspector: number;
+}
+
+/** A replica keeps its ports, whatever becomes of its process. */
+class Replica {
+  readonly ports: Ports;
+  readonly #startProcess: (ports: Ports) => ControllerProcess;
+  #process: ControllerProcess;
+  #spent: ProcessSpent | undefined;
+
+  constructor(ports: Ports, startProcess: (ports: Ports) => ControllerProcess) {
+    this.ports = ports;
+    this.#startProcess = startProcess;
+    this.#process = startProcess(ports);
+  }
+
+  get measured(): MeasuredProcess {
+    const metricsUrl = `http://127.0.0.1:${this.ports.metrics}/metrics`;
+    return { pid: this.#process.pid, metricsUrl, ended: this.#spent };
+  }
+
+  /** An entry of those that run, where its identity is known. */
+  get identified(): [identity: string, process: MeasuredProcess][] {
+    const { identity } = this.#process;
+    return identity === undefined || this.#spent !== undefined ? [] : [[identity, this.measured]];
+  }
+
+  start(): void {
+    this.#process = this.#startProcess(this.ports);
+  }
+
+  ready(): Promise<void> {
+    return this.#process.ready();
+  }
+
+  end(signal: NodeJS.Signals): Promise<void> {
+    return this.#process.end(signal);
+  }
+
+  async kill(): Promise<void> {
+    this.#spent = await processSpent(this.measured);
+    await this.end("SIGKILL");
+  }
 }

@@ -36,7 +36,7 @@ export const namespaces = jsonResource<KubeObject>({
   kind: "Namespace",
   namespaced: false,
 });
-export const leases = jsonResource<KubeObject & { spec?: object }>({
+export const leases = jsonResource<KubeObject & { spec?: { holderIdentity?: string } }>({
   group: "coordination.k8s.io",
   version: "v1",
   plural: "leases",

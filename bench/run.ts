@@ -5,11 +5,13 @@ import { clean } from "./clean.ts";
 import { BenchError, Interrupted } from "./errors.ts";
 import { type HollowCluster, startHollowCluster } from "./hollow_cluster.ts";
 import { startWatchers, type Watchers } from "./load/watchers.ts";
+import type { Manager } from "./manager.ts";
 import { measureLimit } from "./measure/limit.ts";
 import { PodBoard } from "./measure/pod_board.ts";
 import { isReady } from "./measure/pod_state.ts";
 import type { Limit, Run } from "./measure/result.ts";
 import type { Progress } from "./progress.ts";
+import { amount } from "./report/words.ts";
 import { BENCH_LABEL, namespaces } from "./resources.ts";
 import type { Stage } from "./scenario.ts";
 import { nodesFor, type RunSettings, scenarioSettings } from "./settings.ts";
@@ -53,6 +55,7 @@ export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps
     gates: settings.scenario.gates,
     controllerFlags: settings.controllerFlags,
     elects: settings.scenario.elects,
+    sharing: settings.sharing,
     inspected: settings.scenario.inspected,
     cores: settings.cores,
     faults: settings.faults,
@@ -96,16 +99,17 @@ export async function runOn(
     const { phases, limit, soak } = await settings.scenario.run(stage);
     stage.board.stop();
     const { manager, version, sandbox } = target;
+    const [{ pid, metricsUrl }] = manager.processes;
     return {
       scenario: settings.scenario.name,
-      label: settings.label ?? (manager.own ? "refit" : `pid ${manager.pid}`),
+      label: settings.label ?? labelOf(manager, settings),
       startedAt,
       pods,
       nodes: nodesFor(settings, pods),
       seed: settings.seed,
       settings: { ...settings.words },
       server: { version, sandbox },
-      manager: { pid: manager.pid, own: manager.own, metrics: manager.metricsUrl !== undefined },
+      manager: { pid, own: manager.own, metrics: metricsUrl !== undefined },
       phases: [...phases],
       ...(limit === undefined ? {} : { limit }),
       ...(soak === undefined ? {} : { soak }),
@@ -117,6 +121,12 @@ export async function runOn(
     await leave(target, deps, run);
     await hollow?.stop();
   }
+}
+
+function labelOf({ own, processes: [{ pid }] }: Manager, { sharing }: RunSettings): string {
+  if (!own) return `pid ${pid}`;
+  if (sharing === undefined) return "refit";
+  return `refit, ${amount(sharing.replicas, "replicas")} with ${amount(sharing.shards, "shards")}`;
 }
 
 const FIRST = "first";
@@ -186,7 +196,7 @@ function stageOf(
   const { client, own, manager } = target;
   const { clock, progress, signal, settleMs = 1_500, sampleMs = 100 } = deps;
   const { run, namespace, hollow, random } = made;
-  const { restart, collectedHeapMb } = manager;
+  const { restart, collectedHeapMb, replicas } = manager;
   return {
     client,
     clock,
@@ -207,6 +217,7 @@ function stageOf(
     workloads: new Workloads(client, namespace, run, settings.annotations),
     ...(restart === undefined ? {} : { restartManager: (whileDown) => restart.call(manager, whileDown) }),
     ...(collectedHeapMb === undefined ? {} : { collectedHeapMb: () => collectedHeapMb.call(manager) }),
+    ...(replicas === undefined ? {} : { replicas }),
     ...(target.memory === undefined ? {} : { memory: target.memory }),
     measureLimit: () => limitOf(target, settings, deps, { run, namespace }),
   };

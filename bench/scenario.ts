@@ -2,6 +2,7 @@
 import type { Random } from "../kube/index.ts";
 import type { Cluster } from "../sandbox/index.ts";
 import type { HollowCluster } from "./hollow_cluster.ts";
+import type { Replicas } from "./manager.ts";
 import type { Bench } from "./measure/phase.ts";
 import type { Limit, Phase, Soak } from "./measure/result.ts";
 import type { WorkloadKind, Workloads } from "./workloads.ts";
@@ -11,7 +12,7 @@ export interface ScenarioSettings {
   readonly nodes: number;
   /** Number or percentage, as given. */
   readonly maxUnavailable: string;
-  /** Pods of one workload of `many` and `hold`. */
+  /** Pods of one workload of `many`, `replicas` and `hold`. */
   readonly size: number;
   /** Partitions of `partition`, in order: numbers or percentages. */
   readonly steps: readonly string[];
@@ -38,6 +39,8 @@ export interface Stage extends Bench {
   readonly restartManager?: (whileDown?: () => Promise<void>) => Promise<number>;
   /** Heap of the manager after a collection, MB; only where the scenario is `inspected`. */
   readonly collectedHeapMb?: () => Promise<number>;
+  /** Of the manager; only where the scenario is `replicated`. */
+  readonly replicas?: Replicas;
   /** The state of the sandbox, where that is the server. */
   readonly memory?: Cluster;
   /** A bare loop of patches with a client of its own. */
@@ -68,6 +71,8 @@ export interface Scenario {
   readonly ownManager?: boolean;
   /** The manager stands for election, as in a cluster. */
   readonly elects?: boolean;
+  /** The manager has --replicas, which share --shards. */
+  readonly replicated?: boolean;
   /** The heap of the manager can be collected. */
   readonly inspected?: boolean;
   run(stage: Stage): Promise<Outcome>;

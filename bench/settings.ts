@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "./errors.ts";
 import type { Cores } from "./load/cores.ts";
 import type { Faults } from "./load/faulty_server.ts";
+import type { Sharing } from "./manager.ts";
 import type { OptionTable } from "./options.ts";
 import type { Scenario, ScenarioSettings } from "./scenario.ts";
 import { scenarioNamed } from "./scenarios/all.ts";
@@ -16,6 +17,8 @@ export interface RunSettings {
   readonly nodes: number;
   readonly maxUnavailable: string;
   readonly size: number;
+  /** Undefined: one replica, which is not asked to share. */
+  readonly sharing: Sharing | undefined;
   readonly steps: readonly string[];
   readonly inFlight: number;
   readonly sidecarSets: number;
@@ -64,7 +67,18 @@ export const scenarioOptions = {
     type: "string",
     default: "10",
     value: "N",
-    help: "Pods of one workload of `many` and `hold`.",
+    help: "Pods of one workload of `many`, `replicas` and `hold`.",
+  },
+  replicas: {
+    type: "string",
+    default: "4",
+    value: "N",
+    help: "Processes of the controller in `replicas`, 1 to 16.",
+  },
+  shards: {
+    type: "string",
+    value: "N",
+    help: "Leases that these share, 1 to 64. Default two for each of them, one for a single one.",
   },
   steps: { type: "string", default: "90%,50%,0", value: "A,B,…", help: "Partitions of `partition`." },
   "in-flight": {
@@ -175,6 +189,7 @@ export function runSettings(args: readonly string[]): RunSettings {
   const steps = values.steps.split(",");
   for (const step of steps) amount(step, "steps");
   const annotations = Object.fromEntries((values.annotation ?? []).map(pairOf));
+  const sharing = scenario.replicated === true ? sharingOf(values) : undefined;
   return {
     scenario,
     ...sizesOf(values, scenario),
@@ -182,6 +197,7 @@ export function runSettings(args: readonly string[]): RunSettings {
     repeat: within(values.repeat, "repeat", 1, 100),
     maxUnavailable: values["max-unavailable"],
     size: within(values.size, "size", 1, most.pods),
+    sharing,
     steps,
     inFlight: within(values["in-flight"], "in-flight", 1, 64),
     sidecarSets: within(values["sidecar-sets"], "sidecar-sets", 0, 100),
@@ -198,8 +214,14 @@ export function runSettings(args: readonly string[]): RunSettings {
     timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
     out: resultPath(values.out),
     page: values.page,
-    words: { ...wordsOf(values, scenario), ...annotations },
+    words: { ...wordsOf(values, scenario, sharing), ...annotations },
   };
+}
+
+function sharingOf({ replicas: count, shards }: Values): Sharing {
+  const replicas = within(count, "replicas", 1, 16);
+  const usual = replicas === 1 ? 1 : 2 * replicas;
+  return { replicas, shards: shards === undefined ? usual : within(shards, "shards", 1, 64) };
 }
 
 function coresOf(text: string): Cores {
@@ -276,7 +298,7 @@ function managerOf(
 }
 
 /** What was asked, for the result. */
-function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
+function wordsOf(values: Values, { name }: Scenario, sharing: Sharing | undefined): Record<string, string> {
   return {
     "max-unavailable": values["max-unavailable"],
     start: values.start,
@@ -291,7 +313,8 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
       : { "controller-flag": values["controller-flag"].join(" ") }),
     ...(values.latency === "0" ? {} : { latency: values.latency }),
     ...(values.errors === "0%" ? {} : { errors: values.errors }),
-    ...(name === "many" || name === "hold" ? { size: values.size } : {}),
+    ...(name === "many" || name === "replicas" || name === "hold" ? { size: values.size } : {}),
+    ...(sharing === undefined ? {} : { replicas: String(sharing.replicas), shards: String(sharing.shards) }),
     ...(name === "resourcedistribution" ? { namespaces: values.namespaces } : {}),
     ...(name === "soak" ? { minutes: values.minutes } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),

@@ -36,6 +36,8 @@ const refused: readonly [args: string, says: RegExp][] = [
   ["rollout --latency 1s", /--latency must be a whole number from 0 to 60000, not "1s"/],
   ["rollout --errors 2", /--errors must be a percentage like 1%, not "2"/],
   ["rollout --kubeconfig f --pid 7 --errors 2%", /--latency and --errors are .*: leave out --pid/],
+  ["replicas --replicas 0", /--replicas must be a whole number from 1 to 16/],
+  ["replicas --shards 65", /--shards must be a whole number from 1 to 64/],
   ["soak --minutes 0", /--minutes must be a whole number from 1 to 1440/],
   ["rollout --podz 3", /Unknown option '--podz'/],
 ];
@@ -72,6 +74,15 @@ t.test("an API server that is slow and fails", async (t) => {
   t.same(settings.faults, { latencyMs: 200, errors: 0.02 });
   t.match(settings.words, { latency: "200", errors: "2%" }, "the result says so");
   t.equal(runSettings(["rollout"]).faults, undefined);
+});
+
+t.test("replicas and the shards that they share", async (t) => {
+  const settings = runSettings(["replicas"]);
+  t.same(settings.sharing, { replicas: 4, shards: 8 });
+  t.match(settings.words, { replicas: "4", shards: "8" }, "the result says so");
+  t.same(runSettings("replicas --replicas 1".split(" ")).sharing, { replicas: 1, shards: 1 });
+  t.same(runSettings("replicas --shards 5".split(" ")).sharing, { replicas: 4, shards: 5 });
+  t.equal(runSettings(["rollout"]).sharing, undefined);
 });
 
 t.test("how full the machine is", async (t) => {

@@ -8,7 +8,7 @@ import { type Connection, connect } from "./connection.ts";
 import { BenchError } from "./errors.ts";
 import { type Cores, hold } from "./load/cores.ts";
 import type { Faults } from "./load/faulty_server.ts";
-import { foreignManager, type Manager, startOwnManager } from "./manager.ts";
+import { foreignManager, type Manager, type Sharing, startOwnManager } from "./manager.ts";
 import { checkAccess, checkKinds, reachServer } from "./preflight.ts";
 import type { WorkloadKind } from "./workloads.ts";
 
@@ -24,6 +24,7 @@ export interface TargetOptions {
   /** Of the same, beside those that the bench sets. */
   controllerFlags?: readonly string[];
   elects?: boolean | undefined;
+  sharing?: Sharing | undefined;
   inspected?: boolean | undefined;
   /** What is held where; default: nothing. */
   cores?: Cores | undefined;
@@ -111,6 +112,7 @@ async function managerOf(options: TargetOptions, client: Client, kubeconfig: str
     gates: options.gates,
     flags: options.controllerFlags ?? [],
     elects: options.elects,
+    sharing: options.sharing,
     inspected: options.inspected,
     cores,
     faults: options.faults,

@@ -61,16 +61,18 @@ export async function readManagerMetrics(
   url: string,
   workloads: readonly string[] = [],
 ): Promise<ManagerMetrics> {
-  let text: string;
+  return managerMetrics(await readMetricsText(url), workloads);
+}
+
+export async function readMetricsText(url: string): Promise<string> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(5000) });
     if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
-    text = await answer.text();
+    return await answer.text();
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
     throw new BenchError(`the manager's metrics at ${url} cannot be read: ${messageOf(error)}${cause}`);
   }
-  return managerMetrics(text, workloads);
 }
 
 export function managerMetrics(text: string, workloads: readonly string[] = []): ManagerMetrics {

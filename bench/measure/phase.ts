@@ -5,31 +5,15 @@ import type { PodObject } from "../../sandbox/index.ts";
 import { BenchError, Interrupted } from "../errors.ts";
 import type { Progress } from "../progress.ts";
 import { BudgetCheck, type BudgetRules } from "./budget_check.ts";
-import {
-  clockBetween,
-  type ManagerMetrics,
-  managerClocks,
-  managerMetrics,
-  readManagerMetrics,
-  requestsBetween,
-} from "./manager_metrics.ts";
+import { costsBetween, gone, type Measured, type MeasuredProcess, spent } from "./costs.ts";
+import { readManagerMetrics } from "./manager_metrics.ts";
 import type { OwnRequests } from "./own_requests.ts";
 import { type PodBoard, workloadOf } from "./pod_board.ts";
-import { busyShare, type ProcessSample, processorTimes, sampleProcess } from "./process_stats.ts";
-import { grown } from "./prometheus_text.ts";
+import { busyShare, processorTimes, sampleProcess } from "./process_stats.ts";
 import type { Clocks, Phase } from "./result.ts";
 import { Sampler } from "./sampler.ts";
-import { readServerMetrics, type ServerMetrics, serverCpuBetween } from "./server_metrics.ts";
 import { ServiceTimes } from "./service_times.ts";
 import { ascending, distributionOf, thinned } from "./statistics.ts";
-
-/** The manager under test; a restart changes its process. */
-export interface Measured {
-  readonly pid: number;
-  readonly metricsUrl: string | undefined;
-  /** Errors that a faulty way to the server answered so far; undefined where there is none. */
-  readonly errorsAnswered?: number | undefined;
-}
 
 export interface Bench {
   readonly client: Client;
@@ -84,7 +68,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
   const sampler = new Sampler({
     clock,
     board,
-    pid: () => bench.manager.pid,
+    processes: () => running(bench).map(({ pid }) => pid),
     queueDepth: queueDepthOf(bench),
     unavailable: () => arrivals.unavailable,
     everyMs: bench.sampleMs,
@@ -101,20 +85,24 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
     const tookMs = arrivals.lastMs;
     await settled(bench, plan);
     const after = await spent(bench);
-    const from = before.pid === after.pid ? before : anew(before);
     const { series, peakMb } = sampler.stop();
     progress.end();
     const ready = arrivals.sorted();
+    const { clocks, ...costs } = costsBetween(before, after, { pods: plan.pods, kinds: bench.kinds, peakMb });
     return {
       name: plan.name,
       pods: plan.pods,
       tookMs,
       ...arrivals.firsts(),
       readyMs: thinned(ready, keptSamples).map(Math.round),
-      ...costs(plan.pods, from, after, peakMb),
-      clocks: { ...clocksOf(from, after, ready), ...arrivals.serviceClocks(), ...plan.clocks?.() },
+      ...costs,
+      clocks: {
+        ...clocks,
+        ...(ready.length === 0 ? {} : { ready: distributionOf(ready, "watch") }),
+        ...arrivals.serviceClocks(),
+        ...plan.clocks?.(),
+      },
       podEventsPerPod: arrivals.events / plan.pods,
-      ...(after.server?.storeMb === undefined ? {} : { storeMb: after.server.storeMb }),
       series,
       ...(plan.budget === undefined ? {} : { budget: arrivals.budgetResult() }),
       facts: { ...errorFacts(bench, errorsBefore), ...plan.facts?.() },
@@ -248,9 +236,9 @@ class Arrivals {
   }
 
   async #managerEnds(signal: AbortSignal): Promise<void> {
-    const { clock, manager } = this.#bench;
+    const { clock } = this.#bench;
     while (!signal.aborted) {
-      if (sampleProcess(manager.pid) === undefined) throw gone(manager.pid);
+      for (const { pid } of running(this.#bench)) if (sampleProcess(pid) === undefined) throw gone(pid);
       await clock.sleep(500, signal).catch(() => undefined);
     }
   }
@@ -289,116 +277,17 @@ class Arrivals {
   }
 }
 
-interface Spent {
-  pid: number;
-  process: ProcessSample;
-  manager: ManagerMetrics | undefined;
-  server: ServerMetrics | undefined;
-  bench: Record<string, number>;
+/** Without those that the bench killed. */
+function running({ manager }: Bench): readonly MeasuredProcess[] {
+  return manager.processes.filter(({ ended }) => ended === undefined);
 }
 
-async function spent({ manager, client, own, kinds }: Bench): Promise<Spent> {
-  const { pid, metricsUrl } = manager;
-  const [metrics, server] = await Promise.all([
-    metricsUrl === undefined ? undefined : readManagerMetrics(metricsUrl, kinds),
-    readServerMetrics(client),
-  ]);
-  const process = sampleProcess(pid);
-  if (process === undefined) throw gone(pid);
-  return { pid, process, manager: metrics, server, bench: own.counts() };
-}
-
-/** What a process has spent that began after `before`: it counts from zero. */
-function anew(before: Spent): Spent {
-  const process = { cpuSeconds: 0, residentMb: before.process.residentMb };
-  return { ...before, process, manager: before.manager === undefined ? undefined : managerMetrics("") };
-}
-
-function gone(pid: number): BenchError {
-  return new BenchError(`process ${pid} is gone: the manager under test ended`);
-}
-
-function queueDepthOf({ manager, kinds }: Bench): (() => Promise<number | undefined>) | undefined {
-  if (manager.metricsUrl === undefined) return undefined;
+function queueDepthOf(bench: Bench): (() => Promise<number | undefined>) | undefined {
+  if (bench.manager.processes.some(({ metricsUrl }) => metricsUrl === undefined)) return undefined;
   return async () => {
-    const { metricsUrl } = manager;
-    return metricsUrl === undefined ? undefined : (await readManagerMetrics(metricsUrl, kinds)).queueDepth;
+    const urls = running(bench).map(({ metricsUrl }) => metricsUrl ?? "");
+    const read = await Promise.all(urls.map((url) => readManagerMetrics(url, bench.kinds)));
+    const depths = read.map(({ queueDepth }) => queueDepth).filter((depth) => depth !== undefined);
+    return depths.length === 0 ? undefined : depths.reduce((sum, depth) => sum + depth, 0);
   };
-}
-
-type Costs = Pick<
-  Phase,
-  "requests" | "wire" | "cpuSeconds" | "cpuMsPerPod" | "serverCpuMsPerPod" | "residentMb"
->;
-
-function costs(pods: number, before: Spent, after: Spent, peakMb: number): Costs {
-  const was = before.process;
-  const cpuSeconds = after.process.cpuSeconds - was.cpuSeconds;
-  const { io } = after.process;
-  const readBytes = (io?.readBytes ?? 0) - (was.io?.readBytes ?? 0);
-  const writtenBytes = (io?.writtenBytes ?? 0) - (was.io?.writtenBytes ?? 0);
-  return {
-    requests: requestsOf(pods, before, after),
-    cpuSeconds,
-    cpuMsPerPod: (cpuSeconds * 1000) / pods,
-    ...serverCost(pods, before.server, after.server),
-    residentMb: {
-      before: before.process.residentMb,
-      after: after.process.residentMb,
-      peak: Math.max(peakMb, after.process.residentMb),
-    },
-    ...(io === undefined
-      ? {}
-      : { wire: { readBytes, writtenBytes, perPod: (readBytes + writtenBytes) / pods } }),
-  };
-}
-
-function serverCost(
-  pods: number,
-  before: ServerMetrics | undefined,
-  after: ServerMetrics | undefined,
-): Pick<Phase, "serverCpuMsPerPod"> {
-  const seconds = serverCpuBetween(before, after);
-  return seconds === undefined ? {} : { serverCpuMsPerPod: (seconds * 1000) / pods };
-}
-
-function requestsOf(pods: number, before: Spent, after: Spent): Phase["requests"] {
-  const bench = grown(after.bench, before.bench);
-  const server =
-    after.server === undefined || before.server === undefined
-      ? undefined
-      : grown(after.server.requests, before.server.requests);
-  const own =
-    after.manager === undefined || before.manager === undefined
-      ? undefined
-      : requestsBetween(after.manager, before.manager);
-  const by = own ?? (server === undefined ? {} : without(server, bench));
-  const total = Object.values(by).reduce((sum, count) => sum + count, 0);
-  return {
-    source: own !== undefined ? "manager" : server !== undefined ? "server" : "none",
-    total,
-    perPod: total / pods,
-    by,
-    ...(server === undefined ? {} : { server }),
-    bench,
-  };
-}
-
-function without(all: Record<string, number>, own: Record<string, number>): Record<string, number> {
-  const rest: Record<string, number> = {};
-  for (const [key, count] of Object.entries(all))
-    if (count > (own[key] ?? 0)) rest[key] = count - (own[key] ?? 0);
-  return rest;
-}
-
-function clocksOf(before: Spent, after: Spent, ready: readonly number[]): Phase["clocks"] {
-  const clocks: Phase["clocks"] = {};
-  if (before.manager !== undefined && after.manager !== undefined) {
-    for (const name of managerClocks) {
-      const found = clockBetween(name, after.manager, before.manager);
-      if (found !== undefined) clocks[name] = found;
-    }
-  }
-  if (ready.length > 0) clocks.ready = distributionOf(ready, "watch");
-  return clocks;
 }

@@ -115,6 +115,17 @@ const phase = ObjectType({
   /** The API server's database at the end, MB; absent where the server does not tell. */
   storeMb: Optional(NumberType()),
   residentMb: Optional(ObjectType({ before: NumberType(), after: NumberType(), peak: NumberType() })),
+  /** Of each, where several share the work; the figures above are of all together. */
+  replicas: Optional(
+    ArrayType(
+      ObjectType({
+        cpuSeconds: NumberType(),
+        /** At the end: its own or the phase's. */
+        residentMb: NumberType(),
+        requests: Optional(NumberType()),
+      }),
+    ),
+  ),
   podEventsPerPod: NumberType(),
   series,
   budget: Optional(budget),

@@ -13,7 +13,8 @@ const samplesPerScrape = 10;
 export interface SamplerOptions {
   clock: Clock;
   board: PodBoard;
-  pid(): number;
+  /** Ids of those that run. */
+  processes(): readonly number[];
   /** Undefined where the manager serves no metrics. */
   queueDepth?: (() => Promise<number | undefined>) | undefined;
   /** Pods that are not in service; undefined where nothing bounds them. */
@@ -29,7 +30,7 @@ export class Sampler {
   readonly #series: Series = { atMs: [], residentMb: [], queueDepth: [], pods: {} };
   #readyAtNew: number[] = [];
   #peakMb = 0;
-  #pid = 0;
+  #processes = "";
   #depth: number | null = null;
   #asking = false;
   #ticks = 0;
@@ -61,12 +62,12 @@ export class Sampler {
   }
 
   #sample(): void {
-    const { pid, onSample, queueDepth } = this.#options;
-    const process = pid();
-    const residentMb = sampleProcess(process)?.residentMb;
-    // The peak of a process that was ended on purpose is not that of its successor.
-    if (process !== this.#pid) this.#peakMb = 0;
-    this.#pid = process;
+    const { processes, onSample, queueDepth } = this.#options;
+    const ids = processes();
+    const residentMb = residentOf(ids);
+    // The peak with a process that was ended on purpose is not that of its successors.
+    if (ids.join() !== this.#processes) this.#peakMb = 0;
+    this.#processes = ids.join();
     this.#peakMb = Math.max(this.#peakMb, residentMb ?? 0);
     if (queueDepth !== undefined && this.#ticks % samplesPerScrape === 0) this.#ask(queueDepth);
     if (this.#ticks % this.#stride === 0) this.#keep(residentMb ?? null);
@@ -117,4 +118,15 @@ export class Sampler {
     for (const state of podStates) pods[state] = (pods[state] ?? []).filter(even);
     this.#readyAtNew = this.#readyAtNew.filter(even);
   }
+}
+
+/** Of all together; undefined when one is gone. */
+function residentOf(ids: readonly number[]): number | undefined {
+  let all = 0;
+  for (const id of ids) {
+    const process = sampleProcess(id);
+    if (process === undefined) return undefined;
+    all += process.residentMb;
+  }
+  return all;
 }

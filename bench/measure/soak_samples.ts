@@ -1,9 +1,9 @@
 /** What a manager holds, sampled while nothing is asked of it, and whether it stays level. */
 import type { Client, Clock } from "../../kube/index.ts";
 import { BenchError } from "../errors.ts";
+import type { Measured } from "./costs.ts";
 import { readManagerMetrics } from "./manager_metrics.ts";
 import { openFiles } from "./open_files.ts";
-import type { Measured } from "./phase.ts";
 import { sampleProcess } from "./process_stats.ts";
 import type { Steadiness } from "./result.ts";
 import { readServerMetrics } from "./server_metrics.ts";
@@ -45,10 +45,11 @@ export class SoakSamples {
     const { client, clock, manager, collectedHeapMb } = this.#of;
     if (collectedHeapMb === undefined) throw new BenchError("the heap of this manager cannot be collected");
     const heap = await collectedHeapMb();
-    const process = sampleProcess(manager.pid);
-    if (process === undefined) throw new BenchError(`process ${manager.pid} is gone`);
+    const [{ pid }] = manager.processes;
+    const process = sampleProcess(pid);
+    if (process === undefined) throw new BenchError(`process ${pid} is gone`);
     this.#atMs.push(clock.monotonic());
-    this.#keep({ heap, resident: process.residentMb, ...openFiles(manager.pid) });
+    this.#keep({ heap, resident: process.residentMb, ...openFiles(pid) });
     const server = await readServerMetrics(client);
     if (server !== undefined) this.#keep({ watches: server.watches });
     await this.#keepRenewals();
@@ -73,8 +74,9 @@ export class SoakSamples {
   /** Since the sample before: the first one only begins the count. */
   async #keepRenewals(): Promise<void> {
     const { clock, manager } = this.#of;
-    if (manager.metricsUrl === undefined) return;
-    const { requests } = await readManagerMetrics(manager.metricsUrl);
+    const [{ metricsUrl }] = manager.processes;
+    if (metricsUrl === undefined) return;
+    const { requests } = await readManagerMetrics(metricsUrl);
     const count = (requests["PUT leases"] ?? 0) + (requests["PATCH leases"] ?? 0);
     const atMs = clock.monotonic();
     const before = this.#renewals;

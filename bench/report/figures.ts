@@ -61,6 +61,7 @@ export function figuresOf(phase: Phase, limit: Limit | undefined): Figure[] {
     ...requestFigures(phase),
     ...processFigures(phase),
     ...growth(phase),
+    ...replicaFigures(phase),
     ...budgetFigures(phase),
     ...limitFigures(phase, limit),
     ...Object.entries(phase.facts).map(factFigure),
@@ -169,6 +170,16 @@ function growth({ residentMb, pods }: Phase): Figure[] {
   if (residentMb === undefined) return [];
   return [
     figure("memory grown a pod", bytes((Math.max(0, residentMb.peak - residentMb.before) * 2 ** 20) / pods)),
+  ];
+}
+
+function replicaFigures({ replicas = [] }: Phase): Figure[] {
+  if (replicas.length === 0) return [];
+  const requests = replicas.map((each) => each.requests).filter((count) => count !== undefined);
+  return [
+    figure("CPU of each replica", `${replicas.map((each) => each.cpuSeconds.toFixed(2)).join(" / ")} s`),
+    figure("memory of each, at its end", replicas.map((each) => megabytes(each.residentMb)).join(" / ")),
+    ...(requests.length < replicas.length ? [] : [figure("requests of each", requests.join(" / "))]),
   ];
 }
 

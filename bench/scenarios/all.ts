@@ -8,6 +8,7 @@ import { limit } from "./limit.ts";
 import { many } from "./many_workloads.ts";
 import { newpods } from "./new_pods.ts";
 import { broadcastjob, daemonset } from "./per_node.ts";
+import { replicas } from "./replicas.ts";
 import { resourcedistribution } from "./resource_distribution.ts";
 import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
@@ -25,6 +26,7 @@ export const scenarios: readonly Scenario[] = [
   recreate,
   partition,
   many,
+  replicas,
   one,
   nodeloss,
   restart,

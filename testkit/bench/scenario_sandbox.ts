@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import type { Phase, Run } from "../../bench/measure/result.ts";
 import { silentProgress } from "../../bench/progress.ts";
-import { runOn } from "../../bench/run.ts";
+import { runOn, runOnce } from "../../bench/run.ts";
 import { scenarioNamed } from "../../bench/scenarios/all.ts";
 import { runSettings } from "../../bench/settings.ts";
 import { openTarget, type Target } from "../../bench/target.ts";
@@ -73,7 +73,12 @@ export class ScenarioSandbox {
   }
 }
 
-function checkPhase(t: Test, phase: Phase): void {
+/** Runs what the words say on a sandbox and with a controller of its own. */
+export function runWords(words: string, size: number): Promise<Run> {
+  return runOnce(runSettings(words.split(" ")), size, deps);
+}
+
+export function checkPhase(t: Test, phase: Phase): void {
   t.equal(phase.budget?.violations ?? 0, 0, `${phase.name} keeps the budget`);
   t.ok(phase.tookMs > 0, `${phase.name} took time`);
   t.equal(phase.requests.source, "manager");
