@@ -4,8 +4,8 @@
  * The size moves along a ladder. While the window is the bottleneck, each epoch (a number of answers and a while)
  * measures what the current rung carries; how much more a larger one has to carry is the aim's. What is in flight beyond what
  * the server works on waits there, and pods that are out of service wait with it. Neighbours that were never measured, or long
- * ago, are tried for one epoch. A refusal (429) or a timeout halves the size at once and forgets
- * what larger rungs were worth.
+ * ago, are tried for one epoch. A refusal (429) or a timeout halves the size at once, and for
+ * some epochs the rung that was refused and those above it are worth nothing.
  */
 
 /** The largest size there is, and with it the connections that requests can make use of. */
@@ -152,6 +152,8 @@ function refused(state: WindowSize): WindowSize {
     0,
     ladder.findLastIndex((step) => step <= half),
   );
-  const worth = state.worth.map((each, at) => (at <= rung ? each : { value: 0, epoch: state.epoch }));
+  // What was refused is known to be too much. Between it and half of it is where the size was good: it comes back there soon.
+  const tooMuch = Math.max(state.rung, rung + 1);
+  const worth = state.worth.map((each, at) => (at < tooMuch ? each : { value: 0, epoch: state.epoch }));
   return { ...measuring({ ...state, rung, worth, home: rung }, limitOf(state)), calm: limitOf(state) - 1 };
 }

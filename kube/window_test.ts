@@ -114,6 +114,40 @@ t.test("a burst of refusals counts once, a later one again", async (t) => {
   t.equal(limitOf(state), 8);
 });
 
+t.test(
+  "property: before a server that refuses what is too much, it stays close to that and is seldom refused",
+  async (t) => {
+    const server = fc.record({
+      aim: fc.constantFrom(...aims),
+      capacity: fc.integer({ min: 5, max: 50 }),
+      chance: fc.integer(),
+      latencyMs: fc.integer({ min: 20, max: 300 }),
+    });
+    fc.assert(
+      fc.property(server, ({ aim, capacity, chance, latencyMs }) => {
+        const random = seededRandom(chance);
+        let state = windowSizeAt(aim, 8);
+        let refused = 0;
+        const next = (): number => {
+          const size = limitOf(state);
+          const isRefused = size * random() > capacity;
+          if (isRefused) refused++;
+          const answer = { type: "answer", latencyMs: latencyMs * (1 + 0.2 * random()), full: true } as const;
+          state = stepWindowSize(state, isRefused ? { type: "refused" } : answer);
+          return size;
+        };
+        for (let i = 0; i < 2_000; i++) next();
+        refused = 0;
+        const sizes = Array.from({ length: 6_000 }, next);
+        const most = Math.max(...ladder.filter((size) => size <= capacity));
+        return meanOf(sizes) > 0.9 * most && refused / sizes.length < 0.003;
+      }),
+      { seed, numRuns: 100 },
+    );
+    t.pass("held in all runs");
+  },
+);
+
 t.test("property: always on the ladder; a refusal never lets it grow, and halves it", async (t) => {
   const sample = fc.oneof(
     {
