@@ -31,6 +31,17 @@ t.test("a table of phases side by side", async (t) => {
   t.equal(names.indexOf("only here") + 1, names.indexOf("bench busy"), "stands where its phase has it");
 });
 
+t.test("replicas are shown one by one", async (t) => {
+  const replicas = [
+    { cpuSeconds: 1.25, residentMb: 120, requests: 200 },
+    { cpuSeconds: 0.5, residentMb: 110, requests: 100 },
+  ];
+  const table = tableOf(sampleRun([samplePhase(), samplePhase({ replicas })]));
+  t.match(table, /^CPU of each replica +– +1\.25 \/ 0\.50 s$/m);
+  t.match(table, /^memory of each, at its end +– +120 MB \/ 110 MB$/m);
+  t.match(table, /^requests of each +– +200 \/ 100$/m);
+});
+
 t.test("violations are not to be overlooked", async (t) => {
   const examples = ["w had 12 pods unavailable, 10 are allowed"];
   const budget = {
