@@ -133,6 +133,18 @@ export async function sleep({ clock, signal }: Pick<Bench, "clock" | "signal">, 
   });
 }
 
+const lookMs = 100;
+
+/** Looks again and again; throws BenchError when `--timeout` is over. */
+export async function until(bench: Bench, what: string, isReached: () => Promise<boolean>): Promise<void> {
+  const givenUp = bench.clock.monotonic() + bench.timeoutMs;
+  while (!(await isReached())) {
+    if (bench.clock.monotonic() > givenUp)
+      throw new BenchError(`${what}: not within ${bench.timeoutMs / 1000} s (--timeout)`);
+    await sleep(bench, lookMs);
+  }
+}
+
 /** Follows the pods of a phase. */
 class Arrivals {
   readonly #bench: Bench;

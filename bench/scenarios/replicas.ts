@@ -2,7 +2,7 @@
 import { shardOf } from "../../controller/index.ts";
 import { BenchError } from "../errors.ts";
 import type { Replicas } from "../manager.ts";
-import { sleep } from "../measure/phase.ts";
+import { until } from "../measure/phase.ts";
 import { workloadOf } from "../measure/pod_board.ts";
 import { runs } from "../measure/pod_state.ts";
 import type { Phase } from "../measure/result.ts";
@@ -14,7 +14,6 @@ import { ManyWorkloads } from "./many_workloads.ts";
 
 /** Share of the pods that have arrived when one dies: all shards are at work then. */
 const arrivedAtDeath = 0.25;
-const lookMs = 100;
 
 export const replicas: Scenario = {
   name: "replicas",
@@ -57,9 +56,11 @@ async function deathPhase(
   usualMs: number,
 ): Promise<Phase> {
   const { board, clock } = stage;
-  const shardOfPod = new Map([...workloads.uids].map(([name, uid]) => [name, shardOf(uid, shared.shards)]));
+  const shardOfWorkload = new Map(
+    [...workloads.uids].map(([name, uid]) => [name, shardOf(uid, shared.shards)]),
+  );
   const takeover = new Takeover({
-    shardOf: (pod) => shardOfPod.get(workloadOf(pod) ?? ""),
+    shardOf: (pod) => shardOfWorkload.get(workloadOf(pod) ?? ""),
     now: () => clock.monotonic(),
     pods: board.pods(),
   });
@@ -72,7 +73,7 @@ async function deathPhase(
       `${arrived} pods have the new image`,
       async () => countOf(stage, firstImage) >= arrived,
     );
-    const { identity, pid, shards } = await leaderOfMost(stage, shared, [...shardOfPod.values()]);
+    const { identity, pid, shards } = await leaderOfMost(stage, shared, [...shardOfWorkload.values()]);
     facts["shards of the dead one"] = shards.length;
     facts["pods updated at its death"] = countOf(stage, firstImage);
     await shared.kill(pid);
@@ -120,13 +121,4 @@ async function leaderOfMost(
   const [most] = leaders.sort((a, b) => b.shards.length - a.shards.length || b.workloads - a.workloads);
   if (most === undefined) throw new BenchError("no replica is known to lead a shard");
   return most;
-}
-
-async function until(stage: Stage, what: string, isReached: () => Promise<boolean>): Promise<void> {
-  const givenUp = stage.clock.monotonic() + stage.timeoutMs;
-  while (!(await isReached())) {
-    if (stage.clock.monotonic() > givenUp)
-      throw new BenchError(`${what}: not within ${stage.timeoutMs / 1000} s (--timeout)`);
-    await sleep(stage, lookMs);
-  }
 }

@@ -1,8 +1,7 @@
 /** Workloads of four kinds come, scale, are rolled out and go for as long as asked; what the controller holds stays level. */
 import { listAll } from "../../kube/index.ts";
 import type { PodObject } from "../../sandbox/index.ts";
-import { BenchError } from "../errors.ts";
-import { sleep } from "../measure/phase.ts";
+import { sleep, until } from "../measure/phase.ts";
 import { workloadOf } from "../measure/pod_board.ts";
 import { podStateOf, runs } from "../measure/pod_state.ts";
 import type { Soak } from "../measure/result.ts";
@@ -133,14 +132,5 @@ class Churn {
       return length === 0 ? [] : [`${length} ${resource.plural}`];
     });
     return (await Promise.all(counted)).flat();
-  }
-}
-
-async function until(stage: Stage, what: string, isReached: () => Promise<boolean>): Promise<void> {
-  const givenUp = stage.clock.monotonic() + stage.timeoutMs;
-  while (!(await isReached())) {
-    if (stage.clock.monotonic() > givenUp)
-      throw new BenchError(`${what}: not within ${stage.timeoutMs / 1000} s (--timeout)`);
-    await sleep(stage, 100);
   }
 }
