@@ -47,6 +47,8 @@ export function refusal(
     said: message,
     ...(decoded?.reason ? { reason: decoded.reason } : {}),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    // A store that did not answer in time may have stored it all the same. With Retry-After the server says that it did not begin.
+    ambiguous: status >= 500 && retryAfterMs === undefined,
     causes,
     ...(decoded?.details.kind ? { about: { kind: decoded.details.kind, name: decoded.details.name } } : {}),
   });

@@ -43,7 +43,10 @@ function scene(refusals: Readonly<Record<string, KubeErrorCode | KubeError>> = {
   };
   const client = {
     ...fakeServer().client,
-    get: async (_resource: unknown, { name }: { name: string }) => podNamed(name, stored),
+    get: async (_resource: unknown, { name }: { name: string }) => {
+      if (stored === "nothing") throw new KubeError("NotFound", "it is not there");
+      return podNamed(name, stored);
+    },
     create: async (_resource: unknown, _namespace: unknown, body: object | string) => {
       bodies.push(body);
       const { name } = Object(typeof body === "string" ? JSON.parse(body) : body).metadata;
@@ -241,6 +244,7 @@ t.test("a creation may take what exists already, whoever controls it", async (t)
 
 t.test("what exists already is asked about only after the answers that leave it open", async (t) => {
   const lost = new KubeError("Network", "no answer", { ambiguous: true });
+  const unsure = new KubeError("ServerError", "the store timed out", { status: 500, ambiguous: true });
   const there = new KubeError("AlreadyExists", "there");
   const going = new KubeError("AlreadyExists", "it is being deleted");
   for (const [existing, error, stored, ended] of [
@@ -252,6 +256,8 @@ t.test("what exists already is asked about only after the answers that leave it 
     ["own if lost", lost, "o", "taken"],
     ["own if lost", lost, "other", "Network"],
     ["own if lost", there, "o", "AlreadyExists"],
+    ["own if lost", unsure, "o", "taken"],
+    ["own if lost", unsure, "nothing", "ServerError"],
     ["any", lost, "other", "taken"],
     ["any", there, "other", "taken"],
     ["unread", lost, "o", "Network"],

@@ -1,6 +1,7 @@
 /** Objects that the effects of one controller may write beside its own: how they are sent, and where the answers are held. */
 import { keyOf, type ObjectKey, type ObjectRef } from "../../../kube/core/index.ts";
 import {
+  ignoreNotFound,
   isKubeError,
   type ReadingClient,
   type Resource,
@@ -63,7 +64,8 @@ export function writable<T>(resource: Resource<T>, holder: ObjectHolder<NoInfer<
       return await writer.create(resource, namespace, withTexts(whole, texts), options);
     } catch (error) {
       if (!mayExist(existing, error)) throw error;
-      const found = await client.get(resource, refIn(effect), options);
+      const found = await client.get(resource, refIn(effect), options).catch(ignoreNotFound);
+      if (found === undefined) throw error;
       if (existing !== "any" && holder.controllerOf?.(found) !== uid) throw error;
       return found;
     }
