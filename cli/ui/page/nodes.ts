@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { unreadKey } from "../shared/detail_items.ts";
 import { type Item, type Need, needs } from "../shared/items.ts";
 import type { NodeAgent, NodeItem, NodeWork } from "../shared/node_items.ts";
+import { compareNames } from "./name_order.ts";
 import { command, mark, tag } from "./parts.ts";
 import { listTable, nothingMatches, rowsAtATime, stateTiles } from "./tables.ts";
 import { age, count } from "./words.ts";
@@ -37,12 +38,9 @@ const atOnce = 3;
 export function sortedNodes(items: Iterable<Item>): NodeItem[] {
   const nodes = [...items].filter((item) => item.is === "node");
   const since = ({ since }: NodeItem): number => since ?? Number.MAX_SAFE_INTEGER;
-  const byName = new Intl.Collator("en", { numeric: true });
   return nodes.sort(
     (a, b) =>
-      needs.indexOf(a.state) - needs.indexOf(b.state) ||
-      since(a) - since(b) ||
-      byName.compare(a.name, b.name),
+      needs.indexOf(a.state) - needs.indexOf(b.state) || since(a) - since(b) || compareNames(a.name, b.name),
   );
 }
 

@@ -1,9 +1,12 @@
 /** From values to places on a plot, and which values are named beside it. Pure. */
 import type { PlotAxis, PlotPoint } from "../shared/plots.ts";
 
-const words = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-
-export const tickWords = (value: number): string => words.format(value);
+/** `12,000`, `0.25`: at most six digits behind the point. */
+export function tickWords(value: number): string {
+  const [whole = "", part] = String(Number(value.toFixed(6))).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return part === undefined ? grouped : `${grouped}.${part}`;
+}
 
 /** `12 pods`, `0.25 s`, `1 pod`. */
 export function amountWords(value: number, digits: number, unit: string): string {
