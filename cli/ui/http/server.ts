@@ -5,11 +5,10 @@ import type { Acting } from "../acting/acting.ts";
 import type { Planning } from "../planning/planning.ts";
 import { type Refusal, refusal } from "../refusals.ts";
 import { actionPath, revisionsPath } from "../shared/actions.ts";
-import type { Item } from "../shared/items.ts";
-import { type Piece, piecesOf } from "../shared/pieces.ts";
 import { longestPlanRequest, planPath } from "../shared/plans.ts";
 import type { OpenFeed } from "../watching/feed.ts";
 import type { Asset, Assets } from "./assets.ts";
+import { EventSender } from "./event_sender.ts";
 import { decide, type GateOptions } from "./gate.ts";
 import { policyOf } from "./policy.ts";
 
@@ -146,15 +145,15 @@ class Serving {
     if (typeof opened === "string") return refuse(response, 502, `the workload cannot be read: ${opened}`);
     if (response.destroyed) return opened.close();
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const send = (text: string): void => {
+    const write = (text: string): void => {
+      if (response.destroyed) return;
       response.write(text);
       if (response.writableLength > mostUnsentBytes) response.destroy();
     };
-    const leave = opened.feed.follow((change) => {
-      for (const piece of piecesOf(change, isPod)) send(eventOf(piece));
-    });
+    const sender = new EventSender({ write, later: setImmediate });
+    const leave = opened.feed.follow((change) => sender.send(change));
     // Tells both ends that the other is there.
-    const alive = setInterval(() => send(": alive\n\n"), silenceMs);
+    const alive = setInterval(() => write(": alive\n\n"), silenceMs);
     response.once("close", () => {
       clearInterval(alive);
       leave();
@@ -181,13 +180,6 @@ function sendJson(response: ServerResponse, value: object): void {
 }
 
 const failure = (error: unknown): Refusal => refusal(500, errorText(error));
-
-/** JSON has no line breaks of its own, so nothing in it can end the event. */
-function eventOf(piece: Piece<Item>): string {
-  return `data: ${JSON.stringify(piece)}\n\n`;
-}
-
-const isPod = ({ is }: Item): boolean => is === "pod";
 
 function refuse(response: ServerResponse, status: number, message: string): void {
   // What else came with the request is not read.
