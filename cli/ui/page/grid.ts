@@ -30,6 +30,7 @@ export interface GridContent {
 export type CellPainter = (pen: CanvasRenderingContext2D, cell: Cell, step: number, look: Look) => void;
 
 export const coloursOfRevisions = 6;
+const leastRounded = 8;
 
 /** What the canvas shows, so that only what is different is painted. */
 interface Painted {
@@ -74,7 +75,15 @@ export class Grid {
   show(content: GridContent, description: string): void {
     this.#content = content;
     this.canvas.setAttribute("aria-label", description);
-    this.#draw();
+    if (this.#painted === undefined) this.#paintFirst();
+    else this.#draw();
+  }
+
+  /** Once the canvas has its place in the document, in the frame that gives it one. */
+  #paintFirst(): void {
+    queueMicrotask(() => {
+      if (this.#painted === undefined) this.#paint();
+    });
   }
 
   #draw(): void {
@@ -249,8 +258,12 @@ export function paintPod(
   pen.beginPath();
   switch (state) {
     case "ready":
-      pen.roundRect(x, y, edge, edge, edge / 5);
-      pen.fill();
+      // Corners of so small a cell are not seen, and there are thousands of them.
+      if (edge < leastRounded) pen.fillRect(x, y, edge, edge);
+      else {
+        pen.roundRect(x, y, edge, edge, edge / 5);
+        pen.fill();
+      }
       return;
     case "starting":
       pen.roundRect(x + line / 2, y + line / 2, edge - line, edge - line, edge / 5);

@@ -24,8 +24,13 @@ export interface ListView {
   readonly now: number;
   /** False for what was recorded, and for the past. */
   readonly canPlan: boolean;
+  /** Whether it is shown for the first time: then it has no more rows than a window shows. */
+  readonly isFirst: boolean;
   changed(): void;
 }
+
+/** Of a window of 1,800 pixels. */
+const firstRows = 30;
 
 type Row = readonly [key: string, item: WorkloadItem];
 
@@ -58,7 +63,7 @@ export function kindName({ kind, group }: WorkloadItem): string {
   return isAdvanced ? `Advanced ${kind}` : kind;
 }
 
-export function listView({ items, filters, now, canPlan, changed }: ListView): TemplateResult {
+export function listView({ items, filters, now, canPlan, isFirst, changed }: ListView): TemplateResult {
   const all = sortedRows(items);
   const labels = labelFilter(filters.labels);
   const rows = all.filter(([, item]) => isShown(filters, item) && labels.matches(item.labels));
@@ -72,7 +77,7 @@ export function listView({ items, filters, now, canPlan, changed }: ListView): T
       filters.states,
       changed,
     )} ${filterRow(all, filters, labels, changed, canPlan)}
-    ${rows.length === 0 ? emptyState(all.length, isComplete, filters, changed) : table(rows, filters, now, changed)}
+    ${rows.length === 0 ? emptyState(all.length, isComplete, filters, changed) : table(isFirst ? rows.slice(0, firstRows) : rows, filters, now, changed)}
   `;
 }
 

@@ -72,9 +72,13 @@ let isConnected = false;
 let clockAhead = 0;
 let frame = 0;
 let isDrawn = false;
+/** Nothing has come yet. What the document came with says so, and to draw the same would delay what comes. */
+let isAwaiting = blocks.length === 0;
+/** The rows that a window shows were drawn; the others follow. */
+let hasListed = false;
 
 function changed(): void {
-  if (frame !== 0) return;
+  if (frame !== 0 || isAwaiting) return;
   frame = requestAnimationFrame(() => {
     frame = 0;
     draw();
@@ -118,6 +122,7 @@ function follow(): void {
     clockAhead = piece.at - Date.now();
     // What was there before it broke off is old until the new state is whole.
     isConnected ||= change !== undefined || followed.recording.span === undefined;
+    isAwaiting = false;
     changed();
     if (change === undefined) return;
     followed.recording.add(change);
@@ -125,6 +130,7 @@ function follow(): void {
   };
   opened.onerror = () => {
     isConnected = false;
+    isAwaiting = false;
     changed();
     // A browser tries again by itself unless it was refused.
     if (opened.readyState !== EventSource.CLOSED) return;
@@ -168,6 +174,7 @@ function route(): void {
   const key = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
   if (key === shown && source !== undefined) return;
   shown = key;
+  if (key === manifestViewKey) isAwaiting = false;
   if (key !== planner.key) planner.isArriving = false;
   grid.chosen = undefined;
   scrollTo(0, 0);
@@ -220,7 +227,7 @@ function viewOf({ recording, points, choices }: Followed, until: number, now: nu
   const { at } = playback;
   const items = at === undefined ? recording.now : recording.stateAt(at);
   const isNow = at === undefined && blocks.length === 0;
-  if (shown === "") return listView({ items, filters, now, canPlan: isNow, changed });
+  if (shown === "") return listPart(recording, items, now);
   if (shown === nodesKey) return nodesPart(recording, items, now);
   const back = html`<a class="back" href="#/">All workloads</a>`;
   if (shown === manifestViewKey) return html`${back}${manifestPlan()}`;
@@ -254,6 +261,15 @@ function manifestPlan(): TemplateResult {
 function planOf(items: ReadonlyMap<string, Item>) {
   planner.follow(shown, items.get(answerKey), performance.now());
   return planCard({ key: shown, items, planner, changed });
+}
+
+/** The first frame has as many rows as a window shows, the next one has all: the words that are looked for come sooner. */
+function listPart({ span }: Recording<Item>, items: ReadonlyMap<string, Item>, now: number): TemplateResult {
+  const isFirst = !hasListed;
+  hasListed ||= span !== undefined;
+  if (isFirst && hasListed) changed();
+  const canPlan = playback.at === undefined && blocks.length === 0;
+  return listView({ items, filters, now, canPlan, isFirst, changed });
 }
 
 function nodesPart({ span }: Recording<Item>, items: ReadonlyMap<string, Item>, now: number): TemplateResult {
@@ -317,7 +333,10 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   search.focus();
 });
-// Ages and the end of the time axis move on when nothing else does.
-setInterval(changed, 1_000);
+// Ages and the end of the time axis move on when nothing else does; and so long a wait is to be told.
+setInterval(() => {
+  isAwaiting = false;
+  changed();
+}, 1_000);
 route();
 if (blocks.length > 0) void readRecording();

@@ -40,15 +40,17 @@ export class Recording<T> {
 
   /** A whole state that comes when the server is back is recorded as what is different. */
   add(change: Change<T>): void {
-    const isFirst = this.#startedAt === undefined;
-    const at = Math.max(change.at, this.span?.to ?? 0);
-    const parts = change.isWhole ? difference(this.#now, new Map(change.put), at) : { ...change, at };
-    if (isFirst) {
-      this.#startedAt = at;
-      applyChange(this.#now, parts);
-      applyChange(this.#shown, parts);
+    if (this.#startedAt === undefined) {
+      this.#startedAt = Math.max(change.at, 0);
+      // There is nothing to be different from, and thousands of items are waited for.
+      for (const [key, item] of change.put) {
+        this.#now.set(key, item);
+        this.#shown.set(key, item);
+      }
       return;
     }
+    const at = Math.max(change.at, this.span?.to ?? 0);
+    const parts = change.isWhole ? difference(this.#now, new Map(change.put), at) : { ...change, at };
     if (isEmptyChange(parts)) return;
     const back = applyChange(this.#now, parts);
     this.#steps.push({ forth: parts, back });
