@@ -5,7 +5,7 @@ import type { Scenario } from "./scenario.ts";
 import { scenarioOptions } from "./settings.ts";
 
 const exitCodes =
-  "The exit code is 1 when a budget was violated or a soak was not level, 2 when the bench could not do its work, 130 after Ctrl-C.";
+  "The exit code is 1 when a budget was violated or the memory of a soak or of the live page was not level, 2 when the bench could not do its work, 130 after Ctrl-C.";
 
 export function usage(scenarios: readonly Scenario[], commands: Readonly<Record<string, Command>>): string {
   const entries = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);

@@ -28,6 +28,5 @@ async function runLivePage(args: readonly string[], io: BenchIo): Promise<number
   };
   // No other command needs a browser's driver and what makes the page's script.
   const { measure } = await import("./measure.ts");
-  await measure(load, io);
-  return 0;
+  return (await measure(load, io)) ? 0 : 1;
 }

@@ -12,7 +12,8 @@ import {
 import { pod, workload } from "../../testkit/cli/page_items_builder.ts";
 import type { BenchIo } from "../io.ts";
 import { ascending, quantile } from "../measure/statistics.ts";
-import { bytes, duration } from "../report/words.ts";
+import { bytes, duration, megabytes } from "../report/words.ts";
+import { fullAfterMs, type HeapSample, heapVerdicts, verdictWords } from "./heaps.ts";
 
 export interface Load {
   readonly pods: number;
@@ -22,17 +23,19 @@ export interface Load {
 }
 
 const key = "clonesets.apps.kruise.io/default/web";
-const opened = 5;
+const opened = 7;
+/** Of each minute the first such part tells of frames; at the end of each other one the heaps are collected. */
 const watchedMs = 10_000;
 /** As often as the server sends. */
 const stepMs = 100;
 
-/** Rejects when there is no Chromium, or the page does not show what it got. */
-export async function measure(load: Load, { print, signal }: BenchIo): Promise<void> {
+/** Whether memory was level, as far as the run tells. Rejects when there is no Chromium, or the page does not show what it got. */
+export async function measure(load: Load, { print, signal }: BenchIo): Promise<boolean> {
   const browser = new TestBrowser(true);
   try {
     await firstContent(browser, print);
-    await churn(browser, load, print, signal);
+    await firstPods(browser, load, print);
+    return await churn(browser, load, print, signal);
   } finally {
     await browser.close();
   }
@@ -40,46 +43,41 @@ export async function measure(load: Load, { print, signal }: BenchIo): Promise<v
 
 /** A list of 100 workloads, in a page that nobody opened before. */
 async function firstContent(browser: TestBrowser, print: (line: string) => void): Promise<void> {
-  const [paints, lists]: [number[], number[]] = [[], []];
+  const [paints, lists, wholes]: [number[], number[], number[]] = [[], [], []];
   let sent = 0;
   for (let time = 0; time < opened; time++) {
     const served = await openServed(browser);
     for (let each = 0; each < 100; each++)
       served.fleet.put(`clonesets.apps.kruise.io/default/web-${each}`, workload({ name: `web-${each}` }));
     const wire = await countBytes(served);
-    await noteFirst(served, [row]);
+    await noteFirst(served, [row, lastRow]);
     await served.go();
     lists.push(await timeOf(served, row));
+    wholes.push(await timeOf(served, lastRow));
     paints.push(Number(await served.page.evaluate(firstPaint)));
     sent = wire();
     await served.close();
   }
   print(`first paint, list of 100 workloads: ${words(paints)} of ${opened} times`);
-  print(`first content of them: ${words(lists)}`);
+  print(`first content of them: ${words(lists)}; all of their rows: ${words(wholes)}`);
   print(`over the wire until then: ${bytes(sent)}, the first event among it`);
 }
 
 const row = ".list tbody tr";
+const lastRow = `${row}:nth-child(100)`;
 const head = "header.workload";
-const grid = ".grid";
+/** It has a height once its pods are painted. */
+const grid = '.grid[style*="height"]';
 
 const firstPaint = `performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? performance.now()`;
 
-async function churn(
-  browser: TestBrowser,
-  load: Load,
-  print: (line: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
+/** One workload, in a page that nobody opened before. */
+async function firstPods(browser: TestBrowser, load: Load, print: (line: string) => void): Promise<void> {
   const [heads, grids]: [number[], number[]] = [[], []];
-  const open = async (): Promise<Served> => {
+  for (let time = 0; time < opened; time++) {
     const served = await openServed(browser);
     fill(served, load);
     await noteFirst(served, [head, grid]);
-    return served;
-  };
-  for (let time = 0; time < opened; time++) {
-    const served = await open();
     await served.go(`#/${key}`);
     heads.push(await timeOf(served, head));
     grids.push(await timeOf(served, grid));
@@ -87,23 +85,54 @@ async function churn(
   }
   print(`first content of ${load.pods} pods, their head: ${words(heads)} of ${opened} times`);
   print(`the grid of all of them: ${words(grids)}`);
-  const served = await open();
+}
+
+async function churn(
+  browser: TestBrowser,
+  load: Load,
+  print: (line: string) => void,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const served = await openServed(browser);
+  fill(served, load);
   const wire = await countBytes(served);
   await served.go(`#/${key}`);
   await gridSays(served.page, `${load.pods} pods`);
   print(`over the wire until then: ${bytes(wire())}`);
-  print(await memory(served, "before"));
+  const samples = [await collectedHeaps(served)];
+  print(heapWords("before", samples));
   const stop = change(served, load);
   try {
     for (let minute = 0; minute < load.minutes && !signal.aborted; minute++) {
       print(await frames(served));
-      await sleep(60_000 - watchedMs, undefined, { signal }).catch(() => undefined);
-      print(await memory(served, `after ${minute + 1} min`));
+      for (let part = watchedMs; part < 60_000 && !signal.aborted; part += watchedMs) {
+        await sleep(watchedMs, undefined, { signal }).catch(() => undefined);
+        samples.push(await collectedHeaps(served));
+      }
+      print(heapWords(`after ${minute + 1} min`, samples));
     }
   } finally {
     stop();
     await served.close();
   }
+  return tellVerdicts(samples, load, print);
+}
+
+function tellVerdicts(
+  samples: readonly HeapSample[],
+  { changes }: Load,
+  print: (line: string) => void,
+): boolean {
+  const verdicts = heapVerdicts(samples, changes);
+  if (verdicts === undefined) {
+    const full = Math.ceil(fullAfterMs(changes) / 60_000);
+    print(
+      `heaps: too short to tell whether they are level, the page is full after ${full} min: --minutes ${full + 2} or more`,
+    );
+    return true;
+  }
+  for (const verdict of verdicts) print(verdictWords(verdict));
+  return verdicts.every(({ isSteady }) => isSteady);
 }
 
 function fill({ fleet, one }: Served, { pods, nodes }: Load): void {
@@ -190,8 +219,8 @@ async function timeOf({ page }: Served, selector: string): Promise<number> {
   return Number(at);
 }
 
-/** Heaps after a collection. That of the server holds the driver of the browser as well. */
-async function memory({ page }: Served, when: string): Promise<string> {
+/** That of the server holds the driver of the browser as well. */
+async function collectedHeaps({ page }: Served): Promise<HeapSample> {
   const session = await page.context().newCDPSession(page);
   await session.send("HeapProfiler.enable");
   await session.send("HeapProfiler.collectGarbage");
@@ -199,7 +228,13 @@ async function memory({ page }: Served, when: string): Promise<string> {
   await session.detach();
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
-  return `heap ${when}: page ${bytes(usedSize)}, server ${bytes(process.memoryUsage().heapUsed)}`;
+  const serverMb = process.memoryUsage().heapUsed / 1_000_000;
+  return { atMs: performance.now(), pageMb: usedSize / 1_000_000, serverMb };
+}
+
+function heapWords(when: string, samples: readonly HeapSample[]): string {
+  const { pageMb = Number.NaN, serverMb = Number.NaN } = samples.at(-1) ?? {};
+  return `heap ${when}: page ${megabytes(pageMb)}, server ${megabytes(serverMb)}`;
 }
 
 function words(times: readonly number[]): string {
