@@ -118,12 +118,14 @@ function follow(): void {
   assembly = arriving;
   opened.onmessage = ({ data }: MessageEvent) => {
     const piece: Piece<Item> = JSON.parse(data);
+    const isGoingOn = arriving.unfinished !== undefined;
     const change = arriving.take(piece);
     clockAhead = piece.at - Date.now();
     // What was there before it broke off is old until the new state is whole.
     isConnected ||= change !== undefined || followed.recording.span === undefined;
     isAwaiting = false;
-    changed();
+    // How many have come is drawn each second: a frame of each piece would delay the next.
+    if (change !== undefined || !isGoingOn) changed();
     if (change === undefined) return;
     followed.recording.add(change);
     if (key !== "" && key !== nodesKey) addPoint(key, followed, change.at);
