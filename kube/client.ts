@@ -246,6 +246,7 @@ class KubeClient implements Client {
       priority: options.priority ?? "normal",
       flow: options.flow ?? "",
       signal: options.signal,
+      isWanted: options.isWanted,
       timeoutMs: options.timeoutMs ?? 30_000,
     };
   }

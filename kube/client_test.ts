@@ -264,6 +264,35 @@ t.test("what the fence aborts is not sent, nor tried again", async (t) => {
   t.equal(seen.length, 2, "the third attempt is not made");
 });
 
+t.test("what is not wanted any more when there is room for it is not sent", async (t) => {
+  const held: ServerResponse[] = [];
+  let isWanted = true;
+  const { client, seen } = await against(t, (request, response) => {
+    if (request.method === "GET") held.push(response);
+    else json(response, 200, widget("a"));
+  });
+  const reads = Array.from({ length: 8 }, () => client.get(widgets, one));
+  const asked = { isWanted: () => isWanted };
+  const writes = [
+    client.create(widgets, "ns", widget("b"), asked),
+    client.patch(widgets, one, { type: "merge", body: {} }, asked),
+    client.delete(widgets, one, asked),
+  ];
+  const ended = Promise.allSettled(writes);
+  while (held.length < 8) await systemClock.sleep(5);
+  isWanted = false;
+  for (const response of held) json(response, 200, widget("a"));
+  await Promise.all(reads);
+  t.match(
+    await ended,
+    writes.map(() => ({ status: "rejected", reason: { code: "Aborted" } })),
+  );
+  t.equal(seen.length, 8);
+  isWanted = true;
+  await client.patch(widgets, one, { type: "merge", body: {} }, asked);
+  t.equal(seen.length, 9);
+});
+
 t.test("a broken connection: reads and guarded writes go again, creates are ambiguous", async (t) => {
   const { client, seen } = await against(t, (_request, response, count) => {
     if (count % 2 === 1) response.socket?.destroy();

@@ -66,6 +66,11 @@ export interface RequestOptions {
   /** Fairness key: flows share the window equally; usually the workload's UID. */
   flow?: string;
   signal?: AbortSignal;
+  /**
+   * Asked when there is a place in the window for the request, which may be long after it was made. Where not, it is not sent
+   * (KubeError `Aborted`).
+   */
+  isWanted?: () => boolean;
   /** Milliseconds; default 30 000. */
   timeoutMs?: number;
 }

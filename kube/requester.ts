@@ -32,6 +32,8 @@ export interface Call {
   priority: Priority;
   flow: string;
   signal?: AbortSignal | undefined;
+  /** Asked once the request has a slot of the window: where not, it is not sent. */
+  isWanted?: (() => boolean) | undefined;
   timeoutMs: number;
 }
 
@@ -124,9 +126,9 @@ export class Requester {
     try {
       const access = await credentials.access();
       fence.check();
-      if (asked.signal?.aborted)
+      if (asked.signal?.aborted || asked.isWanted?.() === false)
         throw new KubeError("Aborted", `${asked.verb} ${asked.resource}: aborted`, {
-          cause: asked.signal.reason,
+          cause: asked.signal?.reason,
         });
       const call = bodyWhenSent === undefined ? asked : { ...asked, body: bodyWhenSent() };
       const started = clock.monotonic();

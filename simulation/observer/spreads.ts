@@ -8,7 +8,7 @@ import type { Rule } from "./rule.ts";
 
 const matched = "apps.kruise.io/matched-workloadspread";
 
-export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) => {
+export const spreads: Rule = ({ cluster, pod, seen, verb, resource, now, staleMs }) => {
   if (pod === undefined || verb !== "create" || resource !== "pods") return [];
   const { spread, subset } = placeOf(pod.now);
   const { namespace } = pod.now.metadata;
@@ -27,10 +27,14 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
   });
   const most = Math.max(...limits);
   const going = namesGoing(object);
+  // Until it counts for itself what was put into it, a new one knows of pods as late as controllers hear of them.
+  const isNew = Date.parse(object.metadata.creationTimestamp ?? "") + staleMs > cluster.clock.now();
   const there = cluster.objects("pods", namespace).filter((each) => {
     const { name = "" } = each.metadata;
-    const place = placeOf(seen.pod(namespace ?? "", name)?.born ?? each);
-    const isCounted = isActive(each) && !going.has(name);
+    const seenPod = seen.pod(namespace ?? "", name);
+    const place = placeOf(seenPod?.born ?? each);
+    const isHeardOf = !isNew || each.metadata.uid === pod.uid || (seenPod?.bornAt ?? 0) + staleMs <= now;
+    const isCounted = isActive(each) && !going.has(name) && isHeardOf;
     return isCounted && place.spread === spread && place.subset === subset;
   }).length;
   return there > most

@@ -74,9 +74,14 @@ export function performerOn(served: Partial<Client>, settings: Settings = {}) {
     performer.perform(owner, set, actions);
     return performer.drained();
   };
+  /** Somebody has written another spec. */
+  const changed = () => {
+    const { metadata } = set;
+    performer.observe("d#set-1", { ...set, metadata: { ...metadata, generation: 2, resourceVersion: "2" } });
+  };
   const failures = () => performer.failures("d#set-1");
   const { log, objects } = deps;
-  return { once, failures, pending, again, caches, objects, happened, log, clock };
+  return { once, changed, failures, pending, again, caches, objects, happened, log, clock };
 }
 
 export function shownAs<T>({ codec }: Resource<T>, object: object): T {

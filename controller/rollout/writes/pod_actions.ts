@@ -55,7 +55,7 @@ export function createPod(
   };
 }
 
-interface PodWriteSettings extends Reports {
+export interface PodWriteSettings extends Reports {
   /** Its budget, if it has one, is asked before, also where the write itself leaves the pod in service. */
   readonly disrupts?: boolean;
   /** Makes the workload the pod's controller: only if the server says that it still exists. */

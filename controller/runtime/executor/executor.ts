@@ -64,6 +64,8 @@ export interface PlanSubject {
   readonly about: EventTarget | undefined;
   /** Fairness key of the writes. */
   readonly flow: string;
+  /** Asked when there is a place in the window for a write. Default: it is. */
+  readonly isWanted?: (() => boolean) | undefined;
 }
 
 export class Executor {
@@ -156,13 +158,18 @@ export class Executor {
   }
 
   #contextOf(
-    { key, uid, flow }: PlanSubject,
+    { key, uid, flow, isWanted }: PlanSubject,
     { priority }: WriteEffect | EditEffect,
     writable: Writable,
   ): WriteContext {
     const { client, writesFor, signal } = this.#deps;
     const urgency = priority === undefined ? {} : { priority };
-    const options = { flow: writable.flow ?? flow, signal, ...urgency };
+    const options = {
+      flow: writable.flow ?? flow,
+      signal,
+      ...urgency,
+      ...(isWanted === undefined ? {} : { isWanted }),
+    };
     return { key, uid, writer: writesFor(writable.scope ?? scopeOf(key)), client, options };
   }
 

@@ -9,6 +9,13 @@ import { isAboutObject, OwnObject, type Written } from "./own_object.ts";
 
 type Settings<T> = Pick<Reconciler<T>, "writes" | "editEnded" | "flow" | "renewed">;
 
+export interface WriteTerms {
+  /** What the writes have a share of the client's window for that is not that of the object's other writes. */
+  readonly share?: "creations" | undefined;
+  /** Asked when there is a place in the window: what is not wanted any more is not sent. Default: it is. */
+  readonly isWanted?: (() => boolean) | undefined;
+}
+
 export class KindExecutor<T extends StatusObject> extends Executor {
   readonly #deps: KindDeps<T>;
   readonly #flow: string | undefined;
@@ -22,20 +29,19 @@ export class KindExecutor<T extends StatusObject> extends Executor {
   }
 
   /**
-   * Rejects with the failure that ends the pass. `outcomes` gets every write that has an `id`. `share`: what the writes have a
-   * share of the client's window for that is not that of the object's other writes.
+   * Rejects with the failure that ends the pass. `outcomes` gets every write that has an `id`.
    */
   async executeFor(
     key: string,
     object: T | undefined,
     effect: KindEffect | SpendBudgetEffect,
     outcomes: Map<string, WriteOutcome>,
-    share?: "creations",
+    { share, isWanted }: WriteTerms = {},
   ): Promise<Written<T>> {
     const uid = object?.metadata.uid ?? "";
     const about = object && eventTarget(this.#deps.resource, object.metadata);
     const flow = this.#flow ?? uid;
-    const subject = { key, uid, about, flow: share === undefined ? flow : `${flow} ${share}` };
+    const subject = { key, uid, about, flow: share === undefined ? flow : `${flow} ${share}`, isWanted };
     if (isAboutObject(effect))
       return this.reported(subject, effect, () => this.#own.write(key, object, effect));
     await this.execute(subject, effect, outcomes);

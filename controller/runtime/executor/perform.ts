@@ -24,7 +24,7 @@ import type { StatusObject } from "../reconciler.ts";
 import { Backoff } from "./backoff.ts";
 import type { Writables } from "./executor.ts";
 import { failureIn } from "./failure.ts";
-import { KindExecutor } from "./kind_executor.ts";
+import { KindExecutor, type WriteTerms } from "./kind_executor.ts";
 import type { Written } from "./own_object.ts";
 
 /** The workload whose plan is carried out. */
@@ -48,8 +48,11 @@ interface PerformerSettings {
 /** What keeps a workload from being scaled or updated, in the words of its conditions. */
 export type Failures = { [Part in FailingPart]?: string };
 
-/** How a write ended. `wait`: somebody's budget has to be asked again. A failure has been reported. */
-type Ended = "done" | "wait" | { readonly error: unknown };
+/**
+ * How a write ended. `wait`: somebody's budget has to be asked again. `withdrawn`: it was not sent, since the workload has changed.
+ * A failure has been reported.
+ */
+type Ended = "done" | "wait" | "withdrawn" | { readonly error: unknown };
 
 /** Pod writes of one workload that are handed to the client at once: as many as its window may ever hold. */
 const OUTSTANDING = 64;
@@ -63,8 +66,8 @@ interface InFlight<T> {
   /** As it was when the latest actions were decided. */
   object: T;
   readonly pods: PendingPods;
-  /** Those of `pods` whose write was begun. */
-  readonly begun: Set<string>;
+  /** Of `pods`: writes that were handed to the client. */
+  readonly begun: Map<string, Begun>;
   /** What brings pods back does not wait for what takes them out. */
   readonly finishing: Line;
   readonly beginning: Line;
@@ -93,6 +96,10 @@ interface QueuedAction {
 
 interface CreationLine {
   withdrawn: boolean;
+}
+
+interface Begun {
+  isWanted: boolean;
 }
 
 export class Performer<T extends StatusObject = StatusObject> {
@@ -128,8 +135,8 @@ export class Performer<T extends StatusObject = StatusObject> {
   }
 
   /**
-   * To be called before each plan. What was decided for another generation and not begun yet is withdrawn: a pause, a
-   * smaller scale or another template holds from now on, however long the line was.
+   * To be called before each plan. What was decided for another generation and not sent yet is withdrawn: a pause, a
+   * smaller scale or another template holds from now on, however long the line was, and however slow the server is.
    */
   observe(owner: OwnerKey, object: T): void {
     const flight = this.#owners.get(owner);
@@ -145,6 +152,7 @@ export class Performer<T extends StatusObject = StatusObject> {
     for (const pod of flight.pods.keys()) if (!flight.begun.has(pod)) flight.pods.delete(pod);
     for (const line of [flight.finishing, flight.beginning]) emptied(line);
     for (const line of flight.creations) line.withdrawn = true;
+    for (const begun of flight.begun.values()) begun.isWanted = false;
   }
 
   /** The owner is gone: nothing of it is remembered. Writes that were begun end by themselves, others are not sent. */
@@ -237,24 +245,35 @@ export class Performer<T extends StatusObject = StatusObject> {
   /** From here on the write may arrive at the server. */
   async #begun(flight: InFlight<T>, action: PodAction): Promise<Ended> {
     const { uid } = action.after;
-    flight.begun.add(uid);
+    const begun: Begun = { isWanted: true };
+    flight.begun.set(uid, begun);
     try {
-      return await this.#write(flight, action);
+      // What has begun to bring a pod back is ended.
+      return await this.#write(flight, action, action.lane === "finish" ? undefined : () => begun.isWanted);
     } finally {
       flight.begun.delete(uid);
       flight.pods.delete(uid);
     }
   }
 
-  async #write(flight: InFlight<T>, action: PodAction | OtherAction): Promise<Ended> {
+  async #write(
+    flight: InFlight<T>,
+    action: PodAction | OtherAction,
+    isWanted?: () => boolean,
+  ): Promise<Ended> {
+    let terms: WriteTerms = { share: action.flow, isWanted };
     for (const effect of action.effects) {
       try {
-        const { rest } = await this.#execute(flight, effect, action.flow);
+        const { rest } = await this.#execute(flight, effect, terms);
+        // What follows a write belongs to it.
+        if (effect.type !== "spend budget" && effect.type !== "confirm object")
+          terms = { share: action.flow };
         // The workload is gone.
         if (rest !== undefined) return { error: undefined };
       } catch (error) {
         const failure = failureIn(effect, error);
         if (failure === "wait") return "wait";
+        if (failure === "aborted" && terms.isWanted?.() === false) return "withdrawn";
         if (failure === "refused") this.#refused(flight, action, effect, error);
         return { error };
       }
@@ -263,8 +282,12 @@ export class Performer<T extends StatusObject = StatusObject> {
     return "done";
   }
 
-  #execute({ owner, object }: InFlight<T>, effect: RolloutEffect, share?: "creations"): Promise<Written<T>> {
-    return this.#executor.executeFor(owner.key, object, effect, unobserved, share);
+  #execute(
+    { owner, object }: InFlight<T>,
+    effect: RolloutEffect,
+    terms: WriteTerms = {},
+  ): Promise<Written<T>> {
+    return this.#executor.executeFor(owner.key, object, effect, unobserved, terms);
   }
 
   #refused(
@@ -297,6 +320,10 @@ export class Performer<T extends StatusObject = StatusObject> {
       this.#settings.requeue(owner, BUDGET_MS);
       return;
     }
+    if (ended === "withdrawn") {
+      this.#settings.requeue(owner, 0);
+      return;
+    }
     if (ended === "done") {
       backoff.forget(id);
       if (blocks) this.#settings.unblocked(owner);
@@ -316,7 +343,7 @@ export class Performer<T extends StatusObject = StatusObject> {
         owner,
         object,
         pods: new PendingPods(),
-        begun: new Set(),
+        begun: new Map(),
         finishing: { queued: [], turn: 0, underWay: 0 },
         beginning: { queued: [], turn: 0, underWay: 0 },
         departures: new Departures(clock),

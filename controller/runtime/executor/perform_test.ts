@@ -1,8 +1,9 @@
 import t from "tap";
-import { type Client, KubeError, type Pod } from "../../../kube/index.ts";
+import { type Client, KubeError, type Pod, type RequestOptions, type Resource } from "../../../kube/index.ts";
 import { performerOn, shownAs } from "../../../testkit/controller/performer_scene.ts";
 import { acceptedPod, ownerReference } from "../../rollout/pods/pod_manifest.ts";
-import { createPod, deletePod } from "../../rollout/writes/pod_actions.ts";
+import type { Action } from "../../rollout/writes/actions.ts";
+import { createPod, deletePod, type PodWriteSettings, patchPod } from "../../rollout/writes/pod_actions.ts";
 
 const metadata = {
   name: "app-1",
@@ -108,3 +109,40 @@ t.test(
     t.same(await creation([]), { held: [], reasons: ["FailedCreate"] });
   },
 );
+
+t.test("what waits for a place in the window is withdrawn when the workload changes", async (t) => {
+  const creation: Action = createPod({ ...metadata, name: "app-2" }, spec, 0);
+  const out = { conditions: [{ type: "InPlaceUpdateReady", status: "False" as const }] };
+  const patchOf = (settings?: PodWriteSettings): Action => patchPod(pod, out, 0, "update", settings);
+  for (const [what, action, isSent] of [
+    ["a creation", creation, false],
+    ["a deletion", deletePod(pod), false],
+    ["what takes a pod out of service, once its budget was asked", patchOf({ disrupts: true }), false],
+    // Its pod is out of service: it is brought back, whatever the spec says now.
+    ["what ends an update", patchOf(), true],
+  ] as const) {
+    const sent: string[] = [];
+    const place = Promise.withResolvers<void>();
+    const send = async <T>(verb: string, resource: Resource<T>, { isWanted }: RequestOptions = {}) => {
+      await place.promise;
+      if (isWanted?.() === false) throw new KubeError("Aborted", "not wanted any more");
+      sent.push(verb);
+      return shownAs(resource, { metadata: { ...metadata, uid: "1", resourceVersion: "2" }, spec });
+    };
+    const scene = performerOn({
+      create: (resource, _namespace, _body, options) => send("create", resource, options),
+      patch: (resource, _ref, _patch, options) => send("patch", resource, options),
+      delete: (resource, _ref, options) => send("delete", resource, options),
+    });
+    scene.caches.pods.upsert(pod);
+    const ended = scene.once(action);
+    await scene.clock.settle();
+    t.equal(scene.pending().size, 1, what);
+    scene.changed();
+    place.resolve();
+    await ended;
+    t.equal(sent.length, isSent ? 1 : 0, what);
+    t.same([scene.pending().size, scene.again.at(-1)], [0, 0], "and it is planned again at once");
+    t.same(isSent ? [] : scene.happened.filter(isEvent), [], "nothing is told");
+  }
+});
