@@ -44,17 +44,19 @@ export const disruptions: Rule = (write) => {
   return wrong;
 };
 
-/** In which states of its hook a pod counts as out of service, ready or not. */
-const outStates: ReadonlyMap<string | undefined, string> = new Map([
-  // Spec cloneset, rules 7 and 57.
-  ["CloneSet", "PreparingUpdate"],
-  // It goes once the hook answers, whatever has happened since: spec daemonset, rules 40 to 43.
-  ["DaemonSet", "PreparingDelete"],
-]);
-
+/** Ready, and not on its way out. */
 function isServing(pod: StoredObject): boolean {
-  const state = pod.metadata.labels?.[stateLabel];
-  return isReady(pod) && (state === undefined || outStates.get(controllerOf(pod)?.kind) !== state);
+  // Spec cloneset, rules 7 and 57.
+  const isPreparing = pod.metadata.labels?.[stateLabel] === "PreparingUpdate";
+  return isReady(pod) && !isDoomed(pod) && !(isPreparing && controllerOf(pod)?.kind === "CloneSet");
+}
+
+/**
+ * Goes once its hook answers, whatever has happened since it was asked (spec cloneset, rule 34; statefulset, rule 33; daemonset,
+ * rules 40 to 43): the budget was asked then, too.
+ */
+function isDoomed({ metadata }: StoredObject): boolean {
+  return metadata.labels?.[stateLabel] === "PreparingDelete";
 }
 
 export function isByController({ userAgent }: SeenWrite): boolean {
@@ -151,10 +153,9 @@ function isUnwanted({ now }: SeenPod, states: readonly StoredObject[]): boolean 
 
 /** There are or were more pods than are wanted. */
 function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly StoredObject[]): boolean {
-  if (isActive(pod.now) && !pod.isGone) return false;
-  const others = [...pods.values()].filter(
-    (each) => each !== pod && !each.isGone && isActive(each.now),
-  ).length;
+  const stays = ({ now, isGone }: SeenPod): boolean => isActive(now) && !isGone && !isDoomed(now);
+  if (stays(pod)) return false;
+  const others = [...pods.values()].filter((each) => each !== pod && stays(each)).length;
   return states.some((state) => others >= (kind.replicas(state) ?? Number.POSITIVE_INFINITY));
 }
 

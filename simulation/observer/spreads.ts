@@ -8,7 +8,7 @@ import type { Rule } from "./rule.ts";
 
 const matched = "apps.kruise.io/matched-workloadspread";
 
-export const spreads: Rule = ({ cluster, pod, seen, verb, resource, now, staleMs }) => {
+export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) => {
   if (pod === undefined || verb !== "create" || resource !== "pods") return [];
   const { spread, subset } = placeOf(pod.now);
   const { namespace } = pod.now.metadata;
@@ -27,14 +27,15 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, now, staleMs
   });
   const most = Math.max(...limits);
   const going = namesGoing(object);
-  // Until it counts for itself what was put into it, a new one knows of pods as late as controllers hear of them.
-  const isNew = Date.parse(object.metadata.creationTimestamp ?? "") + staleMs > cluster.clock.now();
+  // What was there before a spread counts in it once the controller has looked: admission does not wait for that.
+  const isUnknown = seen
+    .recentStates(object, staleMs)
+    .some((state) => at(state, "status", "observedGeneration") === undefined);
+  const since = isUnknown ? Date.parse(object.metadata.creationTimestamp ?? "") : Number.NEGATIVE_INFINITY;
   const there = cluster.objects("pods", namespace).filter((each) => {
-    const { name = "" } = each.metadata;
-    const seenPod = seen.pod(namespace ?? "", name);
-    const place = placeOf(seenPod?.born ?? each);
-    const isHeardOf = !isNew || each.metadata.uid === pod.uid || (seenPod?.bornAt ?? 0) + staleMs <= now;
-    const isCounted = isActive(each) && !going.has(name) && isHeardOf;
+    const { name = "", creationTimestamp = "" } = each.metadata;
+    const place = placeOf(seen.pod(namespace ?? "", name)?.born ?? each);
+    const isCounted = isActive(each) && !going.has(name) && Date.parse(creationTimestamp) >= since;
     return isCounted && place.spread === spread && place.subset === subset;
   }).length;
   return there > most
