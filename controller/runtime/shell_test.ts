@@ -61,8 +61,8 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Result
     events,
     queue,
     objects,
-    refuse(code?: KubeErrorCode, about?: string) {
-      const details = about === undefined ? {} : { about: { kind: about, name: "d" } };
+    refuse(code?: KubeErrorCode, about?: string, name = "d") {
+      const details = about === undefined ? {} : { about: { kind: about, name } };
       refusal = code === undefined ? undefined : new KubeError(code, code, details);
     },
     store(metadata: ObjectMeta = {}) {
@@ -256,6 +256,19 @@ t.test("what somebody else wrote is read once where a watch is late to tell of i
   refuse("Forbidden");
   await pass();
   t.notOk(sent.includes("get"), "no conflict");
+});
+
+t.test("what the server says is gone is not planned for any more, before a watch tells of it", async (t) => {
+  const { store, refuse, objects, pass } = scene({
+    pass: () => ({ effects: [{ type: "patch status", status: { replicas: 1 } }] }),
+  });
+  store();
+  refuse("NotFound", "clonesets");
+  await pass();
+  t.equal(objects.size, 1, "its definition has no status, or another object is not there");
+  refuse("NotFound", "clonesets", "app");
+  await pass();
+  t.equal(objects.size, 0);
 });
 
 t.test("who is faster again and again is waited for ever longer, within bounds", async (t) => {

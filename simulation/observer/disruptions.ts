@@ -247,8 +247,19 @@ function beyondPartition(
       return Math.max(replicas, there.length) - kind.partition(state, replicas);
     }),
   );
-  if (updated <= most) return [];
+  if (updated <= most || (isNew && isInNewPart(pod, states, kind))) return [];
   return [`${name}: ${updated} pods are at the newest revision, the partition allows ${most}`];
+}
+
+/** Of a StatefulSet: as many ordinals lie below it as its partition keeps, whatever others had become before ordinals were reserved. */
+function isInNewPart({ now }: SeenPod, states: readonly StoredObject[], kind: SeenOwner["kind"]): boolean {
+  return states.some((state) => {
+    if (textAt(state, "kind") !== "StatefulSet") return false;
+    const below = Array.from({ length: ordinalOf(now) }, (_, ordinal) => ordinal).filter((ordinal) =>
+      hasOrdinal(state, ordinal),
+    );
+    return below.length >= kind.partition(state, kind.replicas(state) ?? 0);
+  });
 }
 
 function revisionOf({ metadata }: StoredObject): string {

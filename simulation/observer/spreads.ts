@@ -33,9 +33,9 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
     .some((state) => at(state, "status", "observedGeneration") === undefined);
   const since = isUnknown ? Date.parse(object.metadata.creationTimestamp ?? "") : Number.NEGATIVE_INFINITY;
   const there = cluster.objects("pods", namespace).filter((each) => {
-    const { name = "", creationTimestamp = "" } = each.metadata;
+    const { name = "", creationTimestamp } = each.metadata;
     const place = placeOf(seen.pod(namespace ?? "", name)?.born ?? each);
-    const isCounted = isActive(each) && !going.has(name) && Date.parse(creationTimestamp) >= since;
+    const isCounted = isActive(each) && !going.has(name) && Date.parse(creationTimestamp ?? "") >= since;
     return isCounted && place.spread === spread && place.subset === subset;
   }).length;
   return there > most

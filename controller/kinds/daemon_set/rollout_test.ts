@@ -10,8 +10,9 @@ import {
   Model,
 } from "../../../testkit/controller/daemon_set_model.ts";
 import { changeTemplate } from "../../../testkit/controller/workload_history.ts";
+import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
-import { readySince } from "../../rollout/pods/pod_state.ts";
+import { isReady, readySince } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
 import { planDaemonSet } from "./plan.ts";
@@ -374,6 +375,30 @@ t.test(
       "times of conditions are cut to seconds",
     );
     t.same(at(since + 11_000), { deletions: 1, requeueAfterMs: undefined });
+  },
+);
+
+t.test(
+  "of two pods of a node the one that stays and serves is not doomed, whatever the template becomes",
+  async (t) => {
+    const rolling = { rollingUpdateType: "Standard", maxSurge: "100%", maxUnavailable: 0 } as const;
+    const lifecycle = { preDelete: { labelsHandler: { hold: "yes" } } };
+    for (const last of [1, 3]) {
+      const model = new Model(
+        daemonSet({ updateStrategy: { type: "RollingUpdate", rollingUpdate: rolling }, lifecycle }),
+        ["n1"],
+      );
+      model.changeSpec((spec) => {
+        spec.template.metadata = { labels: { ...spec.template.metadata?.labels, hold: "yes" } };
+      });
+      settle(model);
+      for (const version of [2, last]) {
+        changeTemplate(model, "image", version);
+        settle(model);
+        const staying = model.owned().filter(({ labels }) => labels[STATE_LABEL] !== "PreparingDelete");
+        t.ok(staying.some(isReady), `a pod serves after version ${version}`);
+      }
+    }
   },
 );
 

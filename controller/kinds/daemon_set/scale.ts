@@ -3,7 +3,7 @@ import type { Decisions } from "../../rollout/decisions.ts";
 import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
 import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
 import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
-import { conditionOf } from "../../rollout/pods/pod_state.ts";
+import { isReady } from "../../rollout/pods/pod_state.ts";
 import { deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
 import type { DaemonNode } from "./classify.ts";
 import type { DaemonSetDecisions } from "./decisions.ts";
@@ -43,20 +43,33 @@ function planNode(state: DaemonSetState, decisions: DaemonSetDecisions, node: Da
   }
   // The oldest may still be on its way into the set: nobody makes room for it before it has arrived.
   if (living.length < 2 || living[0]?.busy) return;
-  for (const daemon of state.strategy.surges ? surplusOfSurge(state, living) : living.slice(1)) {
+  const { strategy } = state;
+  for (const daemon of strategy.surges ? surplusOfSurge(state, living) : surplusOf(living))
     planDeletion(state, decisions, daemon);
-  }
 }
 
-/** Rule 34: at most the oldest new and the oldest old one, and the old one no longer than it is of use. */
+/** Rule 13: all but the oldest. One whose hook was asked goes in any case (rule 42), and keeps no place for itself. */
+function surplusOf(living: readonly Daemon[]): Daemon[] {
+  const kept = living.find(stays) ?? living[0];
+  return living.filter((daemon) => daemon !== kept);
+}
+
+function stays({ preparing }: Daemon): boolean {
+  return !preparing;
+}
+
+/**
+ * Rule 34: at most the oldest new and the oldest old one, and the old one no longer than it is of use. One whose hook was asked
+ * is of none, however ready it is. Of several old ones the oldest that serves stays: they may be of one second.
+ */
 function surplusOfSurge(state: DaemonSetState, living: readonly Daemon[]): Daemon[] {
-  const fresh = living.find(({ updated }) => updated);
-  const old = living.find(({ updated }) => !updated);
+  const staying = living.filter(stays);
+  const fresh = staying.find(({ updated }) => updated);
+  const before = staying.filter(({ updated }) => !updated);
+  const old = before.find(({ pod }) => isReady(pod)) ?? before[0];
   const surplus = living.filter((daemon) => daemon !== fresh && daemon !== old);
   if (fresh === undefined || old === undefined) return surplus;
-  const done =
-    conditionOf(old.pod, "Ready")?.status !== "True" ||
-    isDaemonAvailable(fresh.pod, state.strategy.minReadySeconds, state.now);
+  const done = !isReady(old.pod) || isDaemonAvailable(fresh.pod, state.strategy.minReadySeconds, state.now);
   return done ? [...surplus, old] : surplus;
 }
 
