@@ -187,11 +187,21 @@ function beyondBudget(
   const there = nodesOf([...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)));
   const floors = states.map((state) => {
     const replicas = kind.replicas(state) ?? there.size;
-    return replicas - kind.maxUnavailable(state, replicas);
+    const outside = isByNode ? Math.min(kind.partition(state, replicas), idleOf(pods, state)) : 0;
+    return replicas - kind.maxUnavailable(state, replicas) - outside;
   });
   const floor = Math.min(...floors);
   if (available >= floor) return [];
   return [`${name}: ${available} ${isByNode ? "nodes" : "pods"} are in service, ${floor} have to be`];
+}
+
+/** Pods that are not updated and serve nobody: on nodes that a DaemonSet's partition keeps nobody counts them (spec daemonset, rule 27). */
+function idleOf(pods: SeenOwner["pods"], state: StoredObject): number {
+  const revision = textAt(state, "status", "updateRevision").replace(/^.*-/, "");
+  return [...pods.values()].filter(
+    ({ now, isGone }) =>
+      !isGone && isActive(now) && !isReady(now) && !isDoomed(now) && revisionOf(now) !== revision,
+  ).length;
 }
 
 /** Ready, but not for long enough as far as a controller can know: it is not available, and may go (spec cloneset, rule 43). */

@@ -18,8 +18,16 @@ export interface PodUnavailableBudgetObserved {
   totalReplicas: number;
   /** Whether a budget of this name protects pods in the namespace. */
   isBudget: (name: string) => boolean;
+  /** For how long (milliseconds) this process has known the entry: whoever dated it may have another clock. */
+  knownFor: (entry: BudgetEntry) => number;
   /** Milliseconds since the epoch. */
   now: number;
+}
+
+/** Of `disruptedPods` or `unavailablePods`. */
+export interface BudgetEntry {
+  readonly name: string;
+  readonly date: string;
 }
 
 export interface BudgetPlan {
@@ -40,8 +48,9 @@ export function planBudget(observed: PodUnavailableBudgetObserved): BudgetPlan {
   const active = new Map(observed.pods.filter(isActive).map((pod) => [pod.name, pod]));
   const total = object.spec.protectTotalReplicas ?? observed.totalReplicas;
   const { floor, problem } = floorOf(object, total);
-  const deletions = held(object.status?.disruptedPods, active, DELETION_MS, now);
-  const updates = held(object.status?.unavailablePods, active, UPDATE_MS, now);
+  const terms = { active, now, knownFor: observed.knownFor };
+  const deletions = held(object.status?.disruptedPods, DELETION_MS, terms);
+  const updates = held(object.status?.unavailablePods, UPDATE_MS, terms);
   const available = [...active.values()].filter(
     (pod) => !(pod.name in deletions.kept || pod.name in updates.kept) && isAvailableToBudget(pod),
   );
@@ -92,18 +101,24 @@ interface Held {
   nextMs: number | undefined;
 }
 
-/** Rule 27: entries of pods that are gone or going are fulfilled, others end with their time. */
+interface HeldTerms extends Pick<PodUnavailableBudgetObserved, "knownFor" | "now"> {
+  readonly active: ReadonlyMap<string, Pod>;
+}
+
+/**
+ * Rule 27: entries of pods that are gone or going are fulfilled, others end with their time: by their date, and by how long they
+ * have been known, so that a clock that is ahead of the one that dated them does not give away twice what they hold.
+ */
 function held(
   entries: Readonly<Record<string, string>> | undefined,
-  active: ReadonlyMap<string, Pod>,
   forMs: number,
-  now: number,
+  { active, now, knownFor }: HeldTerms,
 ): Held {
   const result: Held = { kept: {}, isEmpty: true, expired: [], nextMs: undefined };
   for (const [name, date] of Object.entries(entries ?? {})) {
     if (!active.has(name)) continue;
     const since = notAhead(date, now);
-    const leftMs = (timeOf(since) ?? 0) + forMs - now;
+    const leftMs = forMs - Math.min(now - (timeOf(since) ?? 0), knownFor({ name, date }));
     if (leftMs <= 0) {
       result.expired.push(name);
       continue;

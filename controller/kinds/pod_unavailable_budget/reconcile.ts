@@ -25,6 +25,7 @@ import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
+import { KnownEntries } from "./known_entries.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget, isMarked } from "./pod_facts.ts";
 import {
@@ -61,12 +62,14 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
   readonly #observed = new Map<string, Observed>();
   readonly #deployments: SelectionNeeds<NativeWorkload>;
   readonly #replicaSets: SelectionNeeds<NativeWorkload>;
+  readonly #entries: KnownEntries;
   readonly #cloneSets: Cache<CloneSet>;
   readonly #statefulSets: Cache<StatefulSet>;
   readonly #nativeSets: Cache<NativeStatefulSet>;
 
   constructor(deps: KindDeps<PodUnavailableBudget>) {
     this.#deps = deps;
+    this.#entries = new KnownEntries(deps.clock);
     const { informers, queue, selectObjects, resource } = deps;
     informers.cacheOf(resource, namespaceIndex);
     this.#pods = deps.selectedPods.needs((key, change) => {
@@ -97,6 +100,7 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     this.#deployments.release(key);
     this.#replicaSets.release(key);
     this.#observed.delete(key);
+    this.#entries.forget(key);
     // Pods that it protected may be another's from now on.
     this.#enqueueNamespace(refOf(key).namespace ?? "");
   }
@@ -107,7 +111,7 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     if (source === undefined) return undefined;
     const found = await this.#protected(object, source);
     this.#observed.set(key, { source, found });
-    const { effects, requeueAfterMs } = this.#plan(object, found, found.pods);
+    const { effects, requeueAfterMs } = this.#plan(key, object, found, found.pods);
     return { effects, requeueAfterMs: earliest([requeueAfterMs, source.asked() ? POLL_MS : undefined]) };
   }
 
@@ -116,14 +120,20 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     const observed = this.#observed.get(key);
     if (observed === undefined) return undefined;
     const { source, found } = observed;
-    return this.#plan(object, found, source.current(found.pods));
+    return this.#plan(key, object, found, source.current(found.pods));
   }
 
-  #plan(object: PodUnavailableBudget, { totalReplicas }: Protected, pods: readonly Pod[]): Result {
+  #plan(
+    key: string,
+    object: PodUnavailableBudget,
+    { totalReplicas }: Protected,
+    pods: readonly Pod[],
+  ): Result {
     const { objects, clock } = this.#deps;
     const { namespace = "" } = object.metadata;
     const isBudget = (name: string) => objects.get(keyOf({ namespace, name })) !== undefined;
-    const plan = planBudget({ object, pods, totalReplicas, isBudget, now: clock.now() });
+    const knownFor = this.#entries.ages(key, object.status);
+    const plan = planBudget({ object, pods, totalReplicas, isBudget, knownFor, now: clock.now() });
     const effects = [...eventsOf(object, plan), exactStatus(object, plan.status), linkOf(object, plan)];
     return { effects, requeueAfterMs: plan.requeueAfterMs };
   }

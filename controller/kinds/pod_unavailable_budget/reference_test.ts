@@ -130,6 +130,7 @@ t.test("property: counts, floor, records and ties are as the rules have them", (
         pods: pods.map(podOf),
         totalReplicas: of.total,
         isBudget: (name) => name === "three" || name === "other",
+        knownFor: () => Number.POSITIVE_INFINITY,
         now,
       });
       const { status } = plan;
