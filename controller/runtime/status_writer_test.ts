@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Client } from "../../kube/index.ts";
+import { type Client, KubeError } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
@@ -28,6 +28,7 @@ function scene(answer: (name: string, priority: string) => Promise<void>) {
   const status = new StatusWriter({ ...deps, queue }, () => 0);
   return {
     queued,
+    objects: deps.objects,
     pass: (ms: number) => clock.skip(ms),
     offer: (name: string, before: object, after: object, size = 0, important = true) =>
       status.offer({ key: `ns/${name}`, uid: name }, before, after, size, important),
@@ -56,6 +57,19 @@ function refusing() {
     },
   };
 }
+
+t.test("a workload that the server says is gone is there no more, before a watch tells of it", async (t) => {
+  const { offer, objects } = scene(async (name) => {
+    const about = { kind: "clonesets", name: name === "a" ? "a" : "another" };
+    throw new KubeError("NotFound", "not found", { about });
+  });
+  for (const name of ["a", "b"]) offer(name, {}, { replicas: 1 });
+  await settled();
+  t.same(
+    ["ns/a", "ns/b"].map((key) => objects.get(key)?.metadata.name),
+    [undefined, "b"],
+  );
+});
 
 t.test("a status that is refused is tried again ever more seldom, whatever else happens", async (t) => {
   const { offer, pass, queued: retries, sent } = refusing();
