@@ -1,6 +1,5 @@
 /** Who leads which shard, as the leases say. */
-import type { Client } from "../kube/index.ts";
-import { listAll } from "../kube/index.ts";
+import { type Client, listAll, shardLeaseName } from "../kube/index.ts";
 import { leases } from "./resources.ts";
 
 const namespace = "kruise-system";
@@ -11,7 +10,7 @@ export async function holdersOf(client: Client, shards: number): Promise<Readonl
   const held = await listAll(client, leases, { namespace });
   const holders = new Map<number, string>();
   for (let shard = 0; shard < shards; shard++) {
-    const wanted = shards === 1 ? name : `${name}-${shard}`;
+    const wanted = shardLeaseName(name, shard, shards);
     const holder = held.find(({ metadata }) => metadata.name === wanted)?.spec?.holderIdentity;
     if (holder) holders.set(shard, holder);
   }

@@ -92,8 +92,3 @@ export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]):
 export function ignoreNotFound(error: unknown): undefined {
   if (!isKubeError(error, "NotFound")) throw error;
 }
-
-/** The object is not there, not only what the request wanted of it, such as a subresource that its definition does not have. */
-export function isGone(error: unknown, { name }: { readonly name: string }): boolean {
-  return isKubeError(error, "NotFound") && error.about?.name === name;
-}

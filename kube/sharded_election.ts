@@ -38,7 +38,7 @@ export function startShardedElection(options: ShardedElectionOptions): ShardedEl
     elections.push(
       startElection({
         ...options,
-        name: shards === 1 ? options.name : `${options.name}-${shard}`,
+        name: shardLeaseName(options.name, shard, shards),
         wants: (freeForMs, lease) => {
           const asker = askerOf(lease);
           if (asker === identity) return true;
@@ -69,6 +69,11 @@ export function startShardedElection(options: ShardedElectionOptions): ShardedEl
       await Promise.all(elections.map((election) => election.stop()));
     },
   };
+}
+
+/** Of the lease of one of so many shards. */
+export function shardLeaseName(name: string, shard: number, shards: number): string {
+  return shards === 1 ? name : `${name}-${shard}`;
 }
 
 /** Spreads replicas over the shards by their identity. */

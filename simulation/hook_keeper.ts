@@ -2,8 +2,8 @@
 import type { StoredObject } from "../sandbox/index.ts";
 import { heldLabel } from "./applied.ts";
 import type { SimulatedCluster } from "./cluster.ts";
+import { stateLabel } from "./observer/fields.ts";
 
-const stateLabel = "lifecycle.apps.kruise.io/state";
 const wanted: Readonly<Record<string, string>> = {
   PreparingDelete: "false",
   PreparingUpdate: "false",

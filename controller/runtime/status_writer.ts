@@ -3,10 +3,11 @@
  * for an object, and none when nothing differs.
  */
 import { createMergePatch, jsonEqual, refOf } from "../../kube/core/index.ts";
-import { isGone, isKubeError, type Priority, type WorkQueue } from "../../kube/index.ts";
+import { isKubeError, type Priority, type WorkQueue } from "../../kube/index.ts";
 import { scopeOf } from "../plan/owners.ts";
 import { SMALL_SIZE, statusPauseMs } from "../rollout/delays.ts";
 import { Backoff } from "./executor/backoff.ts";
+import { dropIfGone } from "./gone_object.ts";
 import type { KindDeps } from "./kind.ts";
 
 /**
@@ -139,16 +140,16 @@ export class StatusWriter<T> {
 
   async #patch({ key, uid }: StatusTarget, body: object, priority: Priority): Promise<void> {
     const { writesFor, objects, resource, signal } = this.#deps;
-    const ref = refOf(key);
     // Gone, or replaced by another of its name, which gets its own status.
     if (!objects.holds(key, uid)) return;
     // A line of its own: it does not wait for all pods of the workload.
     const options = { subresource: "status", flow: `${uid} status`, priority, signal } as const;
     try {
-      objects.writeBack(await writesFor(scopeOf(key)).patch(resource, ref, { type: "merge", body }, options));
+      objects.writeBack(
+        await writesFor(scopeOf(key)).patch(resource, refOf(key), { type: "merge", body }, options),
+      );
     } catch (error) {
-      // Until a late watch tells of it, each pass would make for it what the garbage collector takes away.
-      if (isGone(error, ref)) objects.remove(key, uid);
+      dropIfGone(objects, key, uid, error);
       throw error;
     }
   }

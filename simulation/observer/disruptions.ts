@@ -9,6 +9,8 @@ import {
   listAt,
   nodeOf,
   numberAt,
+  shortOf,
+  stateLabel,
   textAt,
 } from "./fields.ts";
 import type { ObservedCluster } from "./observed.ts";
@@ -18,7 +20,6 @@ import { hasOrdinal, ordinalOf } from "./workloads.ts";
 
 const specifiedLabel = "apps.kruise.io/specified-delete";
 const revisionLabel = "controller-revision-hash";
-const stateLabel = "lifecycle.apps.kruise.io/state";
 
 export const disruptions: Rule = (write) => {
   const { pod, seen, staleMs, verb, resource } = write;
@@ -94,12 +95,10 @@ function beyondSurge(
   const serves = ({ now }: SeenPod): boolean =>
     isReady(now) && readySince(now) + staleMs < cluster.clock.now();
   pod.isSurge = besides(pod).some(serves);
-  const minReady = areClocksRight(cluster) ? Math.min(...minReadySeconds(states)) : 0;
-  const isAvailable = ({ now }: SeenPod): boolean =>
-    isReady(now) && readySince(now) + minReady * 1000 <= cluster.clock.now();
+  const isAvailable = availability(cluster, states);
   // One that took a node over in an earlier rollout may get a successor beside it: that is one node.
   const surging = nodesOf(
-    active.filter((each) => each.isSurge && besides(each).length > 0 && !isAvailable(each)),
+    active.filter((each) => each.isSurge && besides(each).length > 0 && !isAvailable(each.now)),
   ).size;
   const most = Math.max(...states.map((state) => kind.maxSurge(state, cluster.objects("nodes").length)));
   return pod.isSurge && surging > most ? [`${name}: ${surging} nodes have two pods, ${most} may`] : [];
@@ -173,11 +172,10 @@ function beyondBudget(
   const { cluster, now: today, staleMs } = write;
   if (isMaturing(write, pod, states)) return [];
   const heard = today - staleMs;
-  const minReady = areClocksRight(cluster) ? Math.min(...minReadySeconds(states)) : 0;
-  const isLong = (each: StoredObject): boolean => readySince(each) + minReady * 1000 <= cluster.clock.now();
+  const isAvailable = availability(cluster, states);
   const served = [...pods.values()].filter(
     ({ now, isGone, outSince }) =>
-      (!isGone && ((isServing(now) && isLong(now)) || specifiedLabel in (now.metadata.labels ?? {}))) ||
+      (!isGone && ((isServing(now) && isAvailable(now)) || specifiedLabel in (now.metadata.labels ?? {}))) ||
       (outSince !== undefined && outSince >= heard),
   );
   const isByNode = states.every((state) => kind.replicas(state) === undefined);
@@ -197,7 +195,7 @@ function beyondBudget(
 
 /** Pods that are not updated and serve nobody: on nodes that a DaemonSet's partition keeps nobody counts them (spec daemonset, rule 27). */
 function idleOf(pods: SeenOwner["pods"], state: StoredObject): number {
-  const revision = textAt(state, "status", "updateRevision").replace(/^.*-/, "");
+  const revision = shortOf(textAt(state, "status", "updateRevision"));
   return [...pods.values()].filter(
     ({ now, isGone }) =>
       !isGone && isActive(now) && !isReady(now) && !isDoomed(now) && revisionOf(now) !== revision,
@@ -213,6 +211,15 @@ function isMaturing(
   const minReady = Math.max(...minReadySeconds(states));
   if (minReady === 0) return false;
   return !areClocksRight(cluster) || readySince(before) + minReady * 1000 + staleMs > cluster.clock.now();
+}
+
+/** Ready for as long as any of the states asks for; where clocks are wrong nobody can tell for how long. */
+function availability(
+  cluster: ObservedCluster,
+  states: readonly StoredObject[],
+): (pod: StoredObject) => boolean {
+  const minReady = areClocksRight(cluster) ? Math.min(...minReadySeconds(states)) : 0;
+  return (pod) => isReady(pod) && readySince(pod) + minReady * 1000 <= cluster.clock.now();
 }
 
 function minReadySeconds(states: readonly StoredObject[]): number[] {
@@ -240,8 +247,8 @@ function beyondPartition(
   isNew: boolean,
 ): string[] {
   const newest = states.at(-1);
-  const revision = textAt(newest, "status", "updateRevision").replace(/^.*-/, "");
-  const current = textAt(newest, "status", "currentRevision").replace(/^.*-/, "");
+  const revision = shortOf(textAt(newest, "status", "updateRevision"));
+  const current = shortOf(textAt(newest, "status", "currentRevision"));
   if (newest === undefined || pod.isGone || revision === "" || revision === current) return [];
   if (numberAt(newest, "status", "observedGeneration") !== newest.metadata.generation) return [];
   const isNewest = ({ now }: SeenPod): boolean => revisionOf(now) === revision;
@@ -273,5 +280,5 @@ function isInNewPart({ now }: SeenPod, states: readonly StoredObject[], kind: Se
 }
 
 function revisionOf({ metadata }: StoredObject): string {
-  return (metadata.labels?.[revisionLabel] ?? "").replace(/^.*-/, "");
+  return shortOf(metadata.labels?.[revisionLabel] ?? "");
 }

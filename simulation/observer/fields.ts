@@ -98,3 +98,10 @@ export function namespaceOf(set: StoredObject): string {
   const label = "kubernetes.io/metadata.name";
   return textAt(set, "spec", "namespace") || textAt(set, "spec", "namespaceSelector", "matchLabels", label);
 }
+
+export const stateLabel = "lifecycle.apps.kruise.io/state";
+
+/** Of the name of a revision: labels of some kinds hold no more. */
+export function shortOf(revision: string): string {
+  return revision.replace(/^.*-/, "");
+}

@@ -12,6 +12,8 @@ import {
   listAt,
   namespaceOf,
   numberAt,
+  shortOf,
+  stateLabel,
   textAt,
 } from "./fields.ts";
 import { unrested } from "./hot_upgrades.ts";
@@ -65,10 +67,6 @@ function isUpdated(owner: StoredObject): (pod: StoredObject) => boolean {
   return ({ metadata }) => shortOf(metadata.labels?.["controller-revision-hash"] ?? "") === revision;
 }
 
-function shortOf(revision: string): string {
-  return revision.replace(/^.*-/, "");
-}
-
 function ready(pods: readonly StoredObject[]): string[] {
   return pods.filter((pod) => !isReady(pod)).map(({ metadata }) => `${metadata.name} is not ready`);
 }
@@ -119,7 +117,7 @@ function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[
 
 /** Where a hook has let go of a pod whose CloneSet was paused meanwhile, its update waits (spec cloneset, rule 57). */
 function isAvailable(pod: StoredObject): boolean {
-  const state = pod.metadata.labels?.["lifecycle.apps.kruise.io/state"] ?? "";
+  const state = pod.metadata.labels?.[stateLabel] ?? "";
   return isReady(pod) && (state === "" || state === "Normal");
 }
 

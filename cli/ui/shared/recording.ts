@@ -41,7 +41,7 @@ export class Recording<T> {
   /** A whole state that comes when the server is back is recorded as what is different. */
   add(change: Change<T>): void {
     if (this.#startedAt === undefined) {
-      this.#startedAt = Math.max(change.at, 0);
+      this.#startedAt = change.at;
       // There is nothing to be different from, and thousands of items are waited for.
       for (const [key, item] of change.put) {
         this.#now.set(key, item);

@@ -70,7 +70,7 @@ export function planImageListPullJob(
     label: job.metadata.labels?.[HASH_LABEL] === hash ? undefined : hash,
     create: missing.map((image) => childSpec(job, image)),
     delete: surplus,
-    status: listJobStatus(job, images, kept, { startTime, now, isRid: surplus.length === 0 }),
+    status: listJobStatus(job, images, kept, { startTime, now, hasSurplus: surplus.length > 0 }),
   };
 }
 

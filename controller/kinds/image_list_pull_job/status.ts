@@ -4,13 +4,13 @@ import { formatTime } from "../../../kube/core/index.ts";
 
 /**
  * `children` by image: those that count. Images without one, or with one that has not begun, count for nothing. While others are
- * still to be deleted the job is not over: nobody would look after them.
+ * still to be deleted (`hasSurplus`) the job is not over: nobody would look after them.
  */
 export function listJobStatus(
   job: ImageListPullJob,
   images: readonly string[],
   children: ReadonlyMap<string, ImagePullJob>,
-  { startTime, now, isRid }: { startTime: string; now: number; isRid: boolean },
+  { startTime, now, hasSurplus }: { startTime: string; now: number; hasSurplus: boolean },
 ): ImageListPullJobStatus {
   let active = 0;
   let completed = 0;
@@ -27,7 +27,8 @@ export function listJobStatus(
     if (failed > 0) failedImageStatuses.push(failure(image, child.metadata.name ?? ""));
   }
   const desired = images.length;
-  const isOver = isRid && (job.spec.completionPolicy?.type ?? "Always") === "Always" && desired === completed;
+  const completes = (job.spec.completionPolicy?.type ?? "Always") === "Always";
+  const isOver = completes && !hasSurplus && desired === completed;
   return {
     startTime,
     ...(isOver ? { completionTime: formatTime(now) } : {}),

@@ -64,7 +64,7 @@ export interface PlanSubject {
   readonly about: EventTarget | undefined;
   /** Fairness key of the writes. */
   readonly flow: string;
-  /** Asked when there is a place in the window for a write. Default: it is. */
+  /** Whether a write is to be sent, asked when there is a place for it in the window. Absent: it is. */
   readonly isWanted?: (() => boolean) | undefined;
 }
 

@@ -12,7 +12,7 @@ type Settings<T> = Pick<Reconciler<T>, "writes" | "editEnded" | "flow" | "renewe
 export interface WriteTerms {
   /** What the writes have a share of the client's window for that is not that of the object's other writes. */
   readonly share?: "creations" | undefined;
-  /** Asked when there is a place in the window: what is not wanted any more is not sent. Default: it is. */
+  /** As in PlanSubject. */
   readonly isWanted?: (() => boolean) | undefined;
 }
 
@@ -28,9 +28,7 @@ export class KindExecutor<T extends StatusObject> extends Executor {
     this.#own = new OwnObject(deps, reconciler);
   }
 
-  /**
-   * Rejects with the failure that ends the pass. `outcomes` gets every write that has an `id`.
-   */
+  /** Rejects with the failure that ends the pass. `outcomes` gets every write that has an `id`. */
   async executeFor(
     key: string,
     object: T | undefined,

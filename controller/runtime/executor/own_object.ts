@@ -1,9 +1,10 @@
 /** Writes the object of a plan itself; answers go into its cache before anything else. No policy lives here. */
 import { type ObjectMeta, refOf } from "../../../kube/core/index.ts";
-import { isGone, isKubeError, type PatchOptions, type WriteOptions } from "../../../kube/index.ts";
+import { isKubeError, type PatchOptions, type WriteOptions } from "../../../kube/index.ts";
 import type { KindEffect, ObjectBody, ObjectEffect, StatusPatch } from "../../plan/effects.ts";
 import { scopeOf } from "../../plan/owners.ts";
 import { groupVersionOf } from "../../plan/resources.ts";
+import { dropIfGone } from "../gone_object.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Reconciler, StatusObject } from "../reconciler.ts";
 
@@ -95,8 +96,7 @@ export class OwnObject<T extends StatusObject> {
       .patch(resource, refOf(key), patch, options)
       .catch(async (error: unknown) => {
         if (effect.exact && isKubeError(error, "Conflict")) await this.#catchUp(key, resourceVersion);
-        // Until a late watch tells of it, each pass would make for it what the garbage collector takes away.
-        if (isGone(error, refOf(key))) objects.remove(key, uid);
+        dropIfGone(objects, key, uid, error);
         throw error;
       });
     const { deletionTimestamp, finalizers = [] } = patched.metadata;

@@ -110,6 +110,29 @@ t.test(
   },
 );
 
+t.test("a creation whose answer was lost is looked for although the workload has changed", async (t) => {
+  const place = Promise.withResolvers<void>();
+  const { once, changed, caches, clock } = performerOn({
+    create: async () => {
+      await place.promise;
+      throw new KubeError("Aborted", "not wanted any more", { ambiguous: true });
+    },
+    get: async (resource, _ref, { isWanted } = {}) => {
+      if (isWanted?.() === false) throw new KubeError("Aborted", "not wanted any more");
+      return shownAs(resource, { metadata: { ...metadata, uid: "7", resourceVersion: "3" }, spec });
+    },
+  });
+  const ended = once(createPod(metadata, spec, 0));
+  await clock.settle();
+  changed();
+  place.resolve();
+  await ended;
+  t.same(
+    [...caches.pods.values()].map(({ uid }) => uid),
+    ["7"],
+  );
+});
+
 t.test("what waits for a place in the window is withdrawn when the workload changes", async (t) => {
   const creation: Action = createPod({ ...metadata, name: "app-2" }, spec, 0);
   const out = { conditions: [{ type: "InPlaceUpdateReady", status: "False" as const }] };

@@ -64,7 +64,9 @@ export function writable<T>(resource: Resource<T>, holder: ObjectHolder<NoInfer<
       return await writer.create(resource, namespace, withTexts(whole, texts), options);
     } catch (error) {
       if (!mayExist(existing, error)) throw error;
-      const found = await client.get(resource, refIn(effect), options).catch(ignoreNotFound);
+      // What may be there is looked for, wanted or not.
+      const { isWanted: _, ...reading } = options;
+      const found = await client.get(resource, refIn(effect), reading).catch(ignoreNotFound);
       if (found === undefined) throw error;
       if (existing !== "any" && holder.controllerOf?.(found) !== uid) throw error;
       return found;
