@@ -53,7 +53,7 @@ interface Waiter {
   readonly stopListening: () => void;
 }
 
-const order: readonly Priority[] = ["urgent", "high", "normal", "low"];
+const order: readonly Priority[] = ["urgent", "prompt", "high", "normal", "low"];
 /**
  * After so many entries of a higher priority in a row a waiting lower one is let in: a status or an event, never what takes
  * a pod out of service while others wait to be brought back. There are no more of those than were let in before.
@@ -62,7 +62,7 @@ const turnsBeforeYield = 16;
 
 /** Weight of the newest slot in the share of urgent ones. */
 const newest = 1 / 16;
-/** Of all slots: pods are being taken out of service and brought back. Renewals of leases are far fewer. */
+/** Of all slots: pods are being taken out of service and brought back. Renewals of leases are far fewer, and new pods have none. */
 const urgentShareOfRollouts = 0.1;
 
 export function createWindow(options: WindowOptions): Window {
@@ -76,6 +76,7 @@ class InFlightWindow implements Window {
   readonly #max: number;
   readonly #lines: Record<Priority, FlowLine> = {
     urgent: new FlowLine(),
+    prompt: new FlowLine(),
     high: new FlowLine(),
     normal: new FlowLine(),
     low: new FlowLine(),

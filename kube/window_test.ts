@@ -267,10 +267,14 @@ interface Rollout {
 }
 
 /**
- * All pods at once: a write takes each out of service, the next one brings it back, then its status is written. `answerAt` gives
- * the time at which the server answers what arrives now.
+ * All pods at once: a write takes each out of service, or creates it, the next one brings it (back) into it, then its status is
+ * written. `answerAt` gives the time at which the server answers what arrives now.
  */
-async function rollout(answerAt: (now: number) => number, pods: number): Promise<Rollout> {
+async function rollout(
+  answerAt: (now: number) => number,
+  pods: number,
+  second: Priority = "urgent",
+): Promise<Rollout> {
   const clock = testClock();
   const window = createWindow({ clock });
   const urgentMs: number[] = [];
@@ -288,7 +292,7 @@ async function rollout(answerAt: (now: number) => number, pods: number): Promise
   const pod = async (): Promise<void> => {
     await write("high", "workload");
     const gated = clock.monotonic();
-    await write("urgent", "workload");
+    await write(second, "workload");
     urgentMs.push(clock.monotonic() - gated);
     await write("normal", "status");
     underWay--;
@@ -298,22 +302,40 @@ async function rollout(answerAt: (now: number) => number, pods: number): Promise
   return { urgentMs, inFlight };
 }
 
+const serviceMs = 8;
+
+/** Works on one request at a time. */
+function busyServer(): { answerAt: (now: number) => number; idleAt: number } {
+  const random = seededRandom(seed);
+  const server = {
+    idleAt: 0,
+    answerAt: (now: number): number => {
+      server.idleAt = Math.max(now, server.idleAt) + serviceMs * (0.5 + random());
+      return server.idleAt;
+    },
+  };
+  return server;
+}
+
 t.test(
   "in a rollout no more is in flight than keeps a busy server busy: urgent writes do not wait in it",
   async (t) => {
-    const random = seededRandom(seed);
-    const serviceMs = 8;
-    let idleAt = 0;
-    const busy = (now: number): number => {
-      idleAt = Math.max(now, idleAt) + serviceMs * (0.5 + random());
-      return idleAt;
-    };
-    const { urgentMs, inFlight } = await rollout(busy, 300);
+    const server = busyServer();
+    const { urgentMs, inFlight } = await rollout(server.answerAt, 300);
     const settled = meanOf(inFlight.slice(200, 550));
     t.ok(settled < 5, `${settled.toFixed(1)} in flight`);
     const waited = meanOf(urgentMs.slice(50));
     t.ok(waited < 7 * serviceMs, `${waited.toFixed(0)} ms`);
-    t.ok(idleAt < 1.1 * 900 * serviceMs, `the server was busy: ${idleAt.toFixed(0)} ms`);
+    t.ok(server.idleAt < 1.1 * 900 * serviceMs, `the server was busy: ${server.idleAt.toFixed(0)} ms`);
+  },
+);
+
+t.test(
+  "new pods do not make the window small: a server that others use as well serves who asks",
+  async (t) => {
+    const { inFlight } = await rollout(busyServer().answerAt, 300, "prompt");
+    const settled = meanOf(inFlight.slice(200, 550));
+    t.ok(settled > 7, `${settled.toFixed(1)} in flight`);
   },
 );
 

@@ -1,10 +1,10 @@
 /** Actions on one pod as every kind makes them, and what pods wait for. Pure. */
 import type { PodTemplate } from "../../../crds/index.ts";
 import type { ObjectMeta } from "../../../kube/core/index.ts";
-import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
+import type { PersistentVolumeClaim, Pod, Priority } from "../../../kube/index.ts";
 import type { InPlaceStep } from "../in_place/update.ts";
 import { acceptedPod } from "../pods/pod_manifest.ts";
-import { isReady } from "../pods/pod_state.ts";
+import { conditionOf, IN_PLACE_READY, isReady, KRUISE_READY } from "../pods/pod_state.ts";
 import { failureOf, type Reports, successOf, targetOf } from "./action_parts.ts";
 import type {
   Concern,
@@ -84,8 +84,7 @@ export function writePod(
       type: "patch",
       patch: { type: "strategic", body },
       ...(subresource && { subresource }),
-      // What was begun is finished first: from its first request on the pod may be out of service.
-      priority: index > 0 || !takesOut ? "urgent" : "high",
+      priority: priorityOf(pod, { isFirst: index === 0, takesOut }),
       ...refusal,
     });
   }
@@ -103,6 +102,18 @@ export function writePod(
     leaves: (disrupts || begins === true) && isReady(pod),
     effects,
   };
+}
+
+/** What was begun is finished first: from its first request on the pod may be out of service. */
+function priorityOf(pod: Pod, { isFirst, takesOut }: { isFirst: boolean; takesOut: boolean }): Priority {
+  if (!isFirst) return "urgent";
+  if (takesOut) return "high";
+  return isNew(pod) ? "prompt" : "urgent";
+}
+
+/** No gate of ours has been opened yet. The sooner it is, the fewer times its node has to report: it goes before creations. */
+function isNew(pod: Pod): boolean {
+  return conditionOf(pod, IN_PLACE_READY) === undefined && conditionOf(pod, KRUISE_READY) === undefined;
 }
 
 function refusalOfWrite({ name }: Pod, concern: Concern, reports: Reports): Refusal {

@@ -89,3 +89,20 @@ for (const [name, write] of Object.entries(leavesIn)) {
     t.end();
   });
 }
+
+function prioritiesOf({ effects }: PodPatchAction): unknown[] {
+  return effects.flatMap((effect) => ("priority" in effect ? [effect.priority] : []));
+}
+
+t.test(
+  "what brings a pod back is urgent, what lets a new one serve is prompt, what begins is neither",
+  (t) => {
+    const update = updated({ images: { main: "web:2" } })(serving());
+    t.same(prioritiesOf(update), ["high", "urgent"]);
+    const open = (pod: Pod): PodPatchAction => patchPod(pod, { conditions: [gateOn()] }, now, "refresh");
+    const out = serving().conditions.map((each) => ({ ...each, status: "False" }));
+    t.same(prioritiesOf(open(serving({ conditions: out }))), ["urgent"]);
+    t.same(prioritiesOf(open(serving({ phase: "Pending", conditions: [] }))), ["prompt"]);
+    t.end();
+  },
+);

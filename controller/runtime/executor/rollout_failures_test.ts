@@ -278,14 +278,14 @@ strategic patch pods app-1 urgent {"metadata":{"uid":"1","labels":{"spec":"1"}}}
   2 Forbidden, lost answer: holds pod 2 while pending; Warning Refused words: no; again after 1 ms; update: condition: no; warn a pod could not be patched error,object,pod
 
 a refresh
-strategic patch pods app-1 status urgent {"metadata":{"uid":"1","labels":{"on":"1"}}}
+strategic patch pods app-1 status prompt {"metadata":{"uid":"1","labels":{"on":"1"}}}
   ok: holds pod 2 while pending; again after 0 ms
   1 Conflict, NotFound, Aborted: again after 1 ms
   1 Forbidden, lost answer: Warning FailedUpdate failed to patch pod app-1: no; again after 1 ms; warn a pod could not be patched error,object,pod
 
 an adoption
 get clonesets app high
-strategic patch pods app-1 status urgent {"metadata":{"uid":"1","labels":{"on":"1"}}}
+strategic patch pods app-1 status prompt {"metadata":{"uid":"1","labels":{"on":"1"}}}
   ok: holds pod 2 while pending; again after 0 ms; scale: well
   1 Conflict, NotFound, Aborted: again after 1 ms
   1 Forbidden, lost answer: Warning FailedUpdate failed to patch pod app-1: no; again after 1 ms; scale: failed to patch pod app-1: no; warn a pod could not be patched error,object,pod
