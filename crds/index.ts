@@ -32,6 +32,7 @@ export * from "./revised.ts";
 export * from "./sidecar_set/index.ts";
 export * from "./stateful_set/index.ts";
 export { structuralErrors } from "./structure.ts";
+export { sameAsTyped } from "./typed_equality.ts";
 export * from "./united_deployment/index.ts";
 export { unknownFields } from "./unknown_fields.ts";
 export { wireStruct } from "./wire_types.ts";

@@ -2,6 +2,7 @@
 import {
   compileSelector,
   diffPositional,
+  encodeTyped,
   type FieldError,
   type IntOrString,
   invalid,
@@ -107,9 +108,13 @@ export function templateSelectorErrors(
   return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
 }
 
-/** The first change between two pod specs that is no other image of a container, `replace /containers/0/name`. */
+/**
+ * The first change between two pod specs that is no other image of a container, `replace /containers/0/name`. Zeros that a
+ * typed client writes or drops are none.
+ */
 export function changeBesideImages(before: unknown, after: unknown): string | undefined {
-  const change = diffPositional(before ?? {}, after ?? {}).find(
+  const typed = (spec: unknown) => encodeTyped(spec, "PodSpec");
+  const change = diffPositional(typed(before), typed(after)).find(
     ({ op, path }) => op !== "replace" || !/^\/containers\/\d+\/image$/.test(path),
   );
   return change && `${change.op} ${change.path}`;

@@ -1,6 +1,7 @@
 /**
- * How the reference's typed clients write the parts of this API that revisions and hashes are made of. The schemas do
- * not say it: which fields are left out when they are zero (`?`), and which can be zero and there all the same (`*`).
+ * How the reference's typed clients write the parts of this API that revisions and hashes are made of, and those that
+ * may not change. The schemas do not say it: which fields are left out when they are zero (`?`), and which can be zero and
+ * there all the same (`*`).
  * Grammar: kube/core/core_types.ts.
  */
 import { coreStruct, type StructLookup, structsOf } from "../kube/core/index.ts";
@@ -40,6 +41,23 @@ export const wireTypes: Readonly<Record<string, string>> = {
   OrderTerm: "orderedKey:string",
   WeightTerm: "weight:int matchSelector:LabelSelector",
   ScatterTerm: "key:string value:string",
+
+  /** Of an AdvancedCronJob: templates that may not change. */
+  CronJobTemplates: "jobTemplate?:*JobTemplateSpec broadcastJobTemplate?:*BroadcastJobTemplate",
+  BroadcastJobTemplate: "metadata?:ObjectMeta spec?:BroadcastJobSpec",
+  BroadcastJobSpec:
+    "parallelism?:*intstr template:PodTemplateSpec completionPolicy?:BroadcastCompletionPolicy paused?:bool failurePolicy?:BroadcastFailurePolicy",
+  BroadcastCompletionPolicy: "type?:string activeDeadlineSeconds?:*int ttlSecondsAfterFinished?:*int",
+  BroadcastFailurePolicy: "type?:string restartLimit?:int",
+
+  ContainerRecreateRequestSpec:
+    "podName:string containers:[]RecreatedContainer strategy?:*RecreateStrategy activeDeadlineSeconds?:*int ttlSecondsAfterFinished?:*int",
+  RecreatedContainer:
+    "name:string preStop?:*RecreateHook ports?:[]ContainerPort statusContext?:*RecreatedContainerContext",
+  RecreateHook: "exec?:*ExecAction httpGet?:*HTTPGetAction tcpSocket?:*TCPSocketAction",
+  RecreatedContainerContext: "containerID:string restartCount:int",
+  RecreateStrategy:
+    "failurePolicy?:string orderedRecreate?:bool forceRecreate?:bool terminationGracePeriodSeconds?:*int unreadyGracePeriodSeconds?:*int minStartedSeconds?:int",
 
   /** What new pods get of a SidecarSet. */
   RevisedSidecars:

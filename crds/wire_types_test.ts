@@ -1,7 +1,14 @@
 /** The types that revisions are written by have the fields of the schemas, and each name has one meaning. */
 import t from "tap";
 import { type CoreType, coreStruct, isJsonObject } from "../kube/core/index.ts";
-import { type JsonSchema, sidecarSet, unitedDeployment, versionSchema } from "./index.ts";
+import {
+  broadcastJob,
+  containerRecreateRequest,
+  type JsonSchema,
+  sidecarSet,
+  unitedDeployment,
+  versionSchema,
+} from "./index.ts";
 import type { KindDefinition } from "./kind.ts";
 import { storageVersion } from "./kind.ts";
 import { wireStruct, wireTypes } from "./wire_types.ts";
@@ -54,6 +61,9 @@ function specOf(kind: KindDefinition): JsonSchema {
 }
 
 t.test("their fields are those of the schemas", async (t) => {
+  t.strictSame(differences(specOf(broadcastJob), "BroadcastJobSpec", "spec"), []);
+  const recreation = specOf(containerRecreateRequest);
+  t.strictSame(differences(recreation, "ContainerRecreateRequestSpec", "spec"), []);
   const united = specOf(unitedDeployment)["properties"];
   t.strictSame(differences(isJsonObject(united) ? united["template"] : {}, "SubsetTemplate", "template"), []);
   const sidecars = { ...specOf(sidecarSet), "x-kubernetes-preserve-unknown-fields": true };

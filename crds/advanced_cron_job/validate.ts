@@ -1,19 +1,12 @@
 /** What admission refuses in an AdvancedCronJob, in the API's words. Spec: jobs A6. */
 
-import {
-  type FieldError,
-  forbidden,
-  invalid,
-  isJsonObject,
-  jsonEqual,
-  required,
-} from "../../kube/core/index.ts";
+import { type FieldError, forbidden, invalid, isJsonObject, required } from "../../kube/core/index.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
-import { without } from "../members.ts";
 import { jobTemplateErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { nonNegative } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import { parseSchedule, zoneComplaint } from "./schedule.ts";
 import type { AdvancedCronJobSpec, DecodedAdvancedCronJob } from "./schema.ts";
 import { validatePullTemplate } from "./validate_pull_template.ts";
@@ -62,7 +55,8 @@ function errorsOf(next: DecodedAdvancedCronJob, old?: DecodedAdvancedCronJob): F
   if (!isJsonObject(spec)) return [...errors, required("spec")];
   const before = old?.object.spec;
   errors.push(...validateSchedule(spec), ...validateTemplates(spec), ...validateNumbers(spec));
-  if (before !== undefined && !jsonEqual(immutablePart(spec), immutablePart(before))) {
+  // The content of imageListPullJobTemplate may change, that of other templates not.
+  if (before !== undefined && !sameAsTyped(spec.template, before.template, "CronJobTemplates")) {
     errors.push(forbidden("spec", immutableWords));
   }
   return errors;
@@ -143,10 +137,4 @@ function validatePods(job: unknown, path: string): FieldError[] {
   return isJsonObject(template)
     ? jobTemplateErrors(template, `${path}.template`)
     : [required(`${path}.template`)];
-}
-
-/** The content of imageListPullJobTemplate may change, that of other templates not. */
-function immutablePart(spec: AdvancedCronJobSpec): Record<string, unknown> {
-  const { imageListPullJobTemplate, ...template } = spec.template ?? {};
-  return { ...without(spec, mutableFields), template };
 }

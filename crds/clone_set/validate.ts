@@ -7,12 +7,12 @@ import {
   goQuote,
   invalid,
   isJsonObject,
-  jsonEqual,
   required,
 } from "../../kube/core/index.ts";
 import { without } from "../members.ts";
 import { ratcheted } from "../ratchet.ts";
 import { amountErrors, changeBesideImages, nonNegative, templateSelectorErrors } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1, DecodedCloneSet } from "./schema.ts";
 import { validateTemplate } from "./template.ts";
 import { validateRollout } from "./validate_rollout.ts";
@@ -140,7 +140,7 @@ function validatePodsToDelete(
 
 function validateChange(next: DecodedCloneSet, old: DecodedCloneSet): FieldError[] {
   const errors: FieldError[] = [];
-  if (!jsonEqual(immutablePart(next.object.spec), immutablePart(old.object.spec))) {
+  if (!sameAsTyped(immutablePart(next.object.spec), immutablePart(old.object.spec), "CloneSetSpec")) {
     errors.push(forbidden("spec", immutableWords));
   }
   if (next.version === "v1alpha1" && next.object.spec?.updateStrategy?.type === "InPlaceOnly") {

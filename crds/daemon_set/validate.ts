@@ -8,7 +8,6 @@ import {
   forbidden,
   invalid,
   isJsonObject,
-  jsonEqual,
   notSupported,
   required,
   validatePodTemplate,
@@ -17,6 +16,7 @@ import {
 import { lastingPodErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { nonNegative, termCount } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import type { DaemonSetSpec, DecodedDaemonSet } from "./schema.ts";
 import { validateRollingUpdate } from "./validate_rollout.ts";
 
@@ -50,7 +50,7 @@ function errorsOf(
   const spec: Spec | undefined = object.spec ?? undefined;
   if (spec === undefined) return [...errors, required("spec")];
   const before: Spec | undefined = old?.object.spec ?? undefined;
-  if (before !== undefined && !jsonEqual(spec.selector, before.selector)) {
+  if (before !== undefined && !sameAsTyped(spec.selector, before.selector, "LabelSelector")) {
     errors.push(forbidden("spec", immutableWords[version]));
   }
   return [...errors, ...validateSpec(spec, options)];

@@ -5,7 +5,6 @@ import {
   forbidden,
   headerNameErrors,
   invalid,
-  jsonEqual,
   notSupported,
   portNameErrors,
   portNumberErrors,
@@ -18,6 +17,7 @@ import {
 import type { Draft } from "../kind_reader.ts";
 import { ratcheted } from "../ratchet.ts";
 import { termCount } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import type { PodProbeMarker, PodProbeMarkerSpec } from "./schema.ts";
 
 type MarkerProbe = PodProbeMarkerSpec["probes"][number];
@@ -40,7 +40,7 @@ export const validatePodProbeMarker = ratcheted(errorsOf);
 function errorsOf({ spec }: Draft<PodProbeMarker>, old: Draft<PodProbeMarker> | undefined): FieldError[] {
   if (!spec) return [required("spec")];
   const errors = [...validateMarkerSelector(spec), ...validateProbes(spec.probes ?? [])];
-  if (old?.spec && !jsonEqual(spec.selector ?? {}, old.spec.selector ?? {}))
+  if (old?.spec && !sameAsTyped(spec.selector, old.spec.selector, "LabelSelector"))
     errors.push(invalid("selector", spec.selector, "selector must be immutable"));
   return errors;
 }

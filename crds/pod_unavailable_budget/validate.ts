@@ -13,6 +13,7 @@ import type { Draft } from "../kind_reader.ts";
 import { sameTarget, targetReferenceOf } from "../persistent_pod_state/validate.ts";
 import { ratcheted } from "../ratchet.ts";
 import { isGiven, portionErrors, selectorErrors } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import { protectedOperations, protectTotalReplicasAnnotation } from "./names.ts";
 import type { PodUnavailableBudget, PodUnavailableBudgetSpec } from "./schema.ts";
 import { selectorsOverlap } from "./selector_overlap.ts";
@@ -32,8 +33,8 @@ function errorsOf(
   if (old !== undefined) {
     const before = old.spec ?? {};
     const isSame =
-      jsonEqual(before.selector ?? null, spec.selector ?? null) &&
-      jsonEqual(before.targetRef ?? null, spec.targetRef ?? null);
+      sameAsTyped(before.selector, spec.selector, "LabelSelector") &&
+      jsonEqual(targetReferenceOf(before.targetRef), targetReferenceOf(spec.targetRef));
     if (!isSame)
       errors.push(required("spec.selector, targetRef", "selector and targetRef cannot be modified"));
   }

@@ -3,12 +3,12 @@ import {
   compileSelector,
   type FieldError,
   invalid,
-  jsonEqual,
   type LabelSelector,
   ParseError,
   type Selector,
 } from "../../kube/core/index.ts";
 import { requirementsByKey, requirementsIntersect } from "../pod_unavailable_budget/selector_overlap.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import { canaryBase } from "./canary.ts";
 import { podContainerNames, type SidecarList } from "./hot_upgrade.ts";
 import type { SidecarSet, SidecarSetSpec } from "./schema.ts";
@@ -57,7 +57,7 @@ function volumeConflicts(next: SidecarSetSpec, other: SidecarSetSpec, otherName:
   const taken = new Map((other.volumes ?? []).map((volume) => [volume.name, volume]));
   return (next.volumes ?? []).flatMap((volume) => {
     const theirs = taken.get(volume.name);
-    if (theirs === undefined || jsonEqual(theirs, volume)) return [];
+    if (theirs === undefined || sameAsTyped(theirs, volume, "Volume")) return [];
     const words = `volume ${volume.name} is in conflict with sidecarset ${otherName}`;
     return [invalid("spec.volumes", volume.name, words)];
   });

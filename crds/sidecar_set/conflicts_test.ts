@@ -79,6 +79,10 @@ t.test("namespaces", (t) => {
 t.test("volumes of one name must be the same", (t) => {
   const volume = (name: string, path: string) => set(name, { volumes: [{ name: "v", hostPath: { path } }] });
   t.equal(conflicts(volume("two", "/a"), volume("one", "/a")), "");
+  const claimed = (name: string, more: object) =>
+    set(name, { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c", ...more } }] });
+  t.equal(conflicts(claimed("two", {}), claimed("one", { readOnly: false })), "", "zeros mean nothing");
+  t.not(conflicts(claimed("two", {}), claimed("one", { readOnly: true })), "");
   t.equal(
     conflicts(volume("two", "/b"), volume("one", "/a")),
     'spec.volumes: Invalid value: "v": volume v is in conflict with sidecarset one',

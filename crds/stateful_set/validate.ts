@@ -6,13 +6,13 @@ import {
   forbidden,
   invalid,
   isJsonObject,
-  jsonEqual,
   notSupported,
   required,
 } from "../../kube/core/index.ts";
 import { lastingPodErrors } from "../pod_templates.ts";
 import { ratcheted } from "../ratchet.ts";
 import { changeBesideImages, nonNegative, templateSelectorErrors } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import type { DecodedStatefulSet, StatefulSetSpec } from "./schema.ts";
 import { type StorageClassLookup, validateClaimChange } from "./validate_claims.ts";
 import { validateRollingUpdate, validateScaleLimit } from "./validate_rollout.ts";
@@ -26,7 +26,6 @@ export interface StatefulSetValidation {
 /** A spec of either version: fields that only v1beta1 has are absent in the other. */
 type Spec = StatefulSetSpec;
 
-const immutableFields = ["selector", "serviceName", "podManagementPolicy"] as const;
 const immutableWords =
   "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'reserveOrdinals', 'lifecycle', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy', `volumeClaimTemplates`, `VolumeClaimUpdateStrategy` and 'updateStrategy' are forbidden";
 
@@ -132,7 +131,7 @@ function validateTemplate({ template }: Spec): FieldError[] {
 
 function validateChange(spec: Spec, before: Spec): FieldError[] {
   const errors: FieldError[] = [];
-  if (immutableFields.some((field) => !jsonEqual(spec[field], before[field]))) {
+  if (!sameAsTyped(immutablePart(spec), immutablePart(before), "AdvancedStatefulSetSpec")) {
     errors.push(forbidden("spec", immutableWords));
   }
   if (spec.updateStrategy?.rollingUpdate?.podUpdatePolicy === "InPlaceOnly") {
@@ -143,4 +142,9 @@ function validateChange(spec: Spec, before: Spec): FieldError[] {
     }
   }
   return errors;
+}
+
+/** What was stored while no webhook looked has no default either. */
+function immutablePart({ selector, serviceName, podManagementPolicy }: Spec): object {
+  return { selector, serviceName, podManagementPolicy: podManagementPolicy || "OrderedReady" };
 }

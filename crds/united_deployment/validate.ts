@@ -1,16 +1,10 @@
 /** What admission refuses in a UnitedDeployment, in the API's words. Spec: uniteddeployment 6. */
 
-import {
-  type FieldError,
-  forbidden,
-  invalid,
-  jsonEqual,
-  required,
-  validateSelector,
-} from "../../kube/core/index.ts";
+import { type FieldError, forbidden, invalid, required, validateSelector } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
 import { ratcheted } from "../ratchet.ts";
 import { nonNegative, termCount } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import type { UnitedDeployment, UnitedDeploymentSpec } from "./schema.ts";
 import { validateTemplate, validateTemplateChange } from "./validate_template.ts";
 import { validateTopology } from "./validate_topology.ts";
@@ -52,9 +46,12 @@ function validateChange(spec: UnitedDeploymentSpec, before: UnitedDeploymentSpec
   const errors = (spec.topology?.subsets ?? []).flatMap((subset, index) => {
     const present = old.get(subset.name);
     if (present === undefined) return [];
-    const changed = (["nodeSelectorTerm", "tolerations"] as const).filter(
-      (field) => !jsonEqual(subset[field] ?? undefined, present[field] ?? undefined),
-    );
+    const { nodeSelectorTerm, tolerations } = subset;
+    const changed: string[] = [];
+    if (!sameAsTyped(nodeSelectorTerm, present.nodeSelectorTerm, "NodeSelectorTerm"))
+      changed.push("nodeSelectorTerm");
+    if (!sameAsTyped({ tolerations }, { tolerations: present.tolerations }, "PodSpec"))
+      changed.push("tolerations");
     return changed.map((field) =>
       forbidden(`spec.topology.subsets[${index}].${field}`, "may not be changed in an update"),
     );

@@ -6,7 +6,6 @@ import {
   invalid,
   isJsonObject,
   type JsonObject,
-  jsonEqual,
   type LabelSelector,
   own,
   ParseError,
@@ -16,6 +15,7 @@ import {
 import { member, objectsIn, without } from "../members.ts";
 import { lastingPodErrors, withPodDefaults } from "../pod_templates.ts";
 import { nonNegative } from "../rules.ts";
+import { sameAsTyped } from "../typed_equality.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
 import { type TemplateName, templateNames, templatesOf } from "./template.ts";
 
@@ -120,11 +120,14 @@ function validateNativeSet(workload: JsonObject): FieldError[] {
 /** What may change in the spec of a workload, and how the API says that all else may not. */
 const changes: readonly {
   readonly name: TemplateName;
+  /** Of the spec, as in sameAsTyped. */
+  readonly type: string;
   readonly fields: readonly string[];
   readonly words: string;
 }[] = [
   {
     name: "statefulSetTemplate",
+    type: "StatefulSetSpec",
     fields: [
       "replicas",
       "template",
@@ -138,6 +141,7 @@ const changes: readonly {
   },
   {
     name: "advancedStatefulSetTemplate",
+    type: "AdvancedStatefulSetSpec",
     fields: ["replicas", "template", "updateStrategy"],
     words:
       "updates to advancedStatefulsetTemplate spec for fields other than 'template', and 'updateStrategy' are forbidden",
@@ -153,5 +157,6 @@ export function validateTemplateChange(
   const rule = changes.find(({ name }) => name === next?.name);
   if (next === undefined || old === undefined || rule === undefined) return [];
   const fixed = ({ template }: { template: JsonObject }) => without(member(template, "spec"), rule.fields);
-  return jsonEqual(fixed(next), fixed(old)) ? [] : [forbidden(`${path}.${rule.name}.spec`, rule.words)];
+  if (sameAsTyped(fixed(next), fixed(old), rule.type)) return [];
+  return [forbidden(`${path}.${rule.name}.spec`, rule.words)];
 }

@@ -6,6 +6,7 @@ import {
   RECREATE_ACTIVE_LABEL,
   RECREATE_NODE_LABEL,
   RECREATE_POD_UID_LABEL,
+  sameAsTyped,
   unreadyAcquiredAnnotation,
   VIRTUAL_NODE_TYPE,
 } from "../../../crds/index.ts";
@@ -14,7 +15,6 @@ import {
   diffPositional,
   isJsonObject,
   type JsonObject,
-  jsonEqual,
   own,
   put,
 } from "../../../kube/core/index.ts";
@@ -50,7 +50,7 @@ type Spec = NonNullable<Decoded<typeof containerRecreateRequest>["object"]["spec
 const immutableLabels = [RECREATE_POD_UID_LABEL, RECREATE_NODE_LABEL] as const;
 
 function admitUpdate(next: JsonObject, old: JsonObject): AdmissionResponse {
-  if (!jsonEqual(next["spec"], old["spec"])) {
+  if (!sameAsTyped(next["spec"], old["spec"], "ContainerRecreateRequestSpec")) {
     return denied(403, "spec of ContainerRecreateRequest is immutable");
   }
   for (const label of immutableLabels) {
