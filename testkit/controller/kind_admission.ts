@@ -47,8 +47,12 @@ export function handlerOf(
   return handler;
 }
 
-export function handlersOf(kind: ListedKind, phase: "mutating" | "validating"): AdmissionHandler[] {
-  const given = deps();
+export function handlersOf(
+  kind: ListedKind,
+  phase: "mutating" | "validating",
+  changes: Partial<WebhookDeps> = {},
+): AdmissionHandler[] {
+  const given = { ...deps(), ...changes };
   const { plural } = kind.resource;
   return kind.webhooks.flatMap((webhook) => {
     const isOfKind = webhook.rules.some(({ resources }) => resources.includes(plural));

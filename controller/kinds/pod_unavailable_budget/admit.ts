@@ -2,7 +2,7 @@
 import { podUnavailableBudget, SchemaError, validatePodUnavailableBudget } from "../../../crds/index.ts";
 import { podUnavailableBudgetResource } from "../../plan/resources.ts";
 import { type AdmissionHandler, allowed, denied } from "../../runtime/admission/request.ts";
-import { refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
+import { isBeingDeleted, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
 import { budgetsAreOn } from "./gates.ts";
 
@@ -17,7 +17,8 @@ function validate({ client, options: { gates } }: WebhookDeps): AdmissionHandler
   });
   return (request) => {
     if (request.operation !== "CREATE" && request.operation !== "UPDATE") return allowed;
-    if (request.object !== undefined && !isEnabled) return denied(400, GATES_OFF);
+    if (request.object !== undefined && !isEnabled)
+      return isBeingDeleted(request) ? allowed : denied(400, GATES_OFF);
     return written(request);
   };
 }

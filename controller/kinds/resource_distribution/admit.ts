@@ -17,7 +17,7 @@ import {
 } from "../../../kube/core/index.ts";
 import { isKubeError, messageOf, type Writer } from "../../../kube/index.ts";
 import type { AdmissionHandler } from "../../runtime/admission/request.ts";
-import { closedGate, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
+import { gated, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
 import { copyResources } from "./copies.ts";
 
@@ -35,7 +35,7 @@ export function validateResourceDistribution({
     const errors = isTried ? await triedOut(resource, writer, namespace) : mistakes;
     return refusedFor([...errors, ...validateDistributionTargets(object, old?.object)], 422);
   });
-  return (request) => closedGate(gates, "ResourceDistributionGate") ?? written(request);
+  return gated(gates, ["ResourceDistributionGate"], written);
 }
 
 /**

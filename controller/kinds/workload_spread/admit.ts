@@ -9,7 +9,7 @@ import {
 } from "../../../crds/index.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
 import { type AdmissionHandler, allowed } from "../../runtime/admission/request.ts";
-import { closedGate, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
+import { gated, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
 import { isPlaced } from "./match.ts";
 import { Whitelist } from "./whitelist.ts";
@@ -45,10 +45,9 @@ function validate({ client, clock, options: { gates, systemNamespace } }: Webhoo
     });
     return refusedFor(errors, 400);
   });
-  return (request) => {
-    if (request.operation !== "CREATE" && request.operation !== "UPDATE") return allowed;
-    return closedGate(gates, "WorkloadSpread") ?? written(request);
-  };
+  const open = gated(gates, ["WorkloadSpread"], written);
+  return (request) =>
+    request.operation === "CREATE" || request.operation === "UPDATE" ? open(request) : allowed;
 }
 
 function isTemplated({ targetRef }: WorkloadSpread["spec"]): boolean {

@@ -34,7 +34,7 @@ export function defaultingHandler(
   return (request) => {
     if (!hasObject(request)) return denied(400, "there is no content to decode");
     const next = typed(read, request.object);
-    if ("refusal" in next) return next.refusal;
+    if ("refusal" in next) return isBeingDeleted(request) ? allowed : next.refusal;
     const old = request.operation === "UPDATE" ? request.oldObject : undefined;
     return patched(diffPositional(request.object, fill(request.object, old, request)));
   };
@@ -52,7 +52,7 @@ export function typedHandler<T extends object>(
   return (request) => {
     if (!hasObject(request)) return denied(400, "there is no content to decode");
     const next = typed(read, request.object);
-    if ("refusal" in next) return next.refusal;
+    if ("refusal" in next) return isBeingDeleted(request) ? allowed : next.refusal;
     const isUpdate = request.operation === "UPDATE" && request.oldObject !== undefined;
     const old = isUpdate ? typed(read, request.oldObject) : undefined;
     // What was stored while no webhook looked may be malformed; that must not keep anybody from putting it right.
@@ -99,7 +99,7 @@ export function closedGate(
   return closed === undefined ? undefined : denied(403, `feature-gate ${closed} is not enabled`);
 }
 
-/** Refuses while one of the gates is off; but an object that is being deleted may always lose its finalizers. */
+/** Refuses while one of the gates is off. */
 export function gated(
   gates: FeatureGates,
   names: readonly (keyof FeatureGates)[],
@@ -108,7 +108,11 @@ export function gated(
   return (request) => (isBeingDeleted(request) ? allowed : (closedGate(gates, ...names) ?? handler(request)));
 }
 
-function isBeingDeleted({ operation, oldObject }: AdmissionRequest): boolean {
+/**
+ * Whether an update is of an object on its way out: whatever else is wrong with it, it may lose its finalizers. A deletion in the
+ * foreground waits for that as well.
+ */
+export function isBeingDeleted({ operation, oldObject }: AdmissionRequest): boolean {
   return (
     operation === "UPDATE" && (objectAt(oldObject ?? {}, "metadata")["deletionTimestamp"] ?? null) !== null
   );
