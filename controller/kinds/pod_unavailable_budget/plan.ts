@@ -16,8 +16,8 @@ export interface PodUnavailableBudgetObserved {
   pods: readonly Pod[];
   /** Replicas of their workloads; -1 when unknown. */
   totalReplicas: number;
-  /** Whether a budget of this name protects pods in the namespace. */
-  isBudget: (name: string) => boolean;
+  /** Whether a budget of this name is there, and may still protect the pod. */
+  isProtectedBy: (budget: string, pod: Pod) => boolean;
   /** For how long (milliseconds) this process has known the entry: whoever dated it may have another clock. */
   knownFor: (entry: BudgetEntry) => number;
   /** Milliseconds since the epoch. */
@@ -68,7 +68,7 @@ export function planBudget(observed: PodUnavailableBudgetObserved): BudgetPlan {
     },
     link: [...active.values()].filter((pod) => {
       const related = relatedBudget(pod.annotations);
-      return related === undefined || (related !== name && !observed.isBudget(related));
+      return related === undefined || (related !== name && !observed.isProtectedBy(related, pod));
     }),
     notDeleted: deletions.expired.flatMap((pod) => active.get(pod) ?? []),
     problem,

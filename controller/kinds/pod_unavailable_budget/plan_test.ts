@@ -4,7 +4,7 @@ import type { PodUnavailableBudget } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { planBudget } from "./plan.ts";
-import { isConsistent } from "./pod_facts.ts";
+import { isConsistent, mayProtect } from "./pod_facts.ts";
 import { spend } from "./spend.ts";
 
 const now = Date.UTC(2026, 0, 1);
@@ -41,12 +41,12 @@ function budget(spec: Spec, status?: Status): PodUnavailableBudget {
 }
 
 function plan(spec: Spec, pods: readonly Pod[], total: number, status?: Status) {
-  const isBudget = (name: string) => name === "three" || name === "other";
+  const isProtectedBy = (name: string) => name === "three" || name === "other";
   return planBudget({
     object: budget(spec, status),
     pods,
     totalReplicas: total,
-    isBudget,
+    isProtectedBy,
     knownFor: forLong,
     now,
   });
@@ -116,6 +116,40 @@ t.test("pods without a budget, and of one that is gone, are tied", async (t) => 
   t.same(
     plan({ maxUnavailable: 1 }, pods, 5).link.map(({ name }) => name),
     ["free", "left"],
+  );
+});
+
+t.test("pods that another budget does not select any more are tied to the one that does", async (t) => {
+  const other: PodUnavailableBudget = {
+    metadata: { name: "other" },
+    spec: { selector: { matchLabels: { app: "old" } }, maxUnavailable: 1 },
+  };
+  const target = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
+  const byTarget: PodUnavailableBudget = {
+    metadata: { name: "target" },
+    spec: { targetRef: target, maxUnavailable: 1 },
+  };
+  const tie = (related: string) => ({ annotations: { "pub.kruise.io/related-pub": related } });
+  const pods = [
+    pod("moved", { ...tie("other"), labels: { app: "web" } }),
+    pod("staying", { ...tie("other"), labels: { app: "old" } }),
+    pod("of-target", { ...tie("target"), labels: { app: "web" } }),
+  ];
+  const { link } = planBudget({
+    object: budget({ maxUnavailable: 1 }),
+    pods,
+    totalReplicas: 3,
+    isProtectedBy: (name, one) =>
+      mayProtect(
+        [other, byTarget].find(({ metadata }) => metadata.name === name),
+        one,
+      ),
+    knownFor: forLong,
+    now,
+  });
+  t.same(
+    link.map(({ name }) => name),
+    ["moved"],
   );
 });
 
@@ -214,7 +248,7 @@ t.test("property: whatever is deleted in whatever order, the floor holds", async
           object,
           pods: [...pods.values()],
           totalReplicas: 6,
-          isBudget: () => true,
+          isProtectedBy: () => true,
           knownFor: forLong,
           now,
         };
@@ -266,7 +300,7 @@ t.test(
           object: budget({ maxUnavailable: 1 }, status),
           pods: four,
           totalReplicas: 4,
-          isBudget: () => true,
+          isProtectedBy: () => true,
           knownFor: forLong,
           now: at,
         });
@@ -337,7 +371,7 @@ t.test(
           object: budget({ maxUnavailable: 1 }, { ...counts, [field]: { a: date } }),
           pods: four,
           totalReplicas: 4,
-          isBudget: () => true,
+          isProtectedBy: () => true,
           knownFor: () => known,
           now: now + aheadMs,
         });

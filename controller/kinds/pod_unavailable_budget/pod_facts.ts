@@ -3,9 +3,10 @@ import {
   hasUnavailableLabel,
   noProtectAnnotation,
   oldRelatedBudgetAnnotation,
+  type PodUnavailableBudget,
   relatedBudgetAnnotation,
 } from "../../../crds/index.ts";
-import type { Labels } from "../../../kube/core/index.ts";
+import { compileSelector, type LabelSelector, type Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { isCompleted } from "../../rollout/in_place/completion.ts";
 import { isDigest, runsDigest } from "../../rollout/in_place/running_image.ts";
@@ -46,6 +47,21 @@ export function isConsistent(pod: Pod): boolean {
 /** The budget that protects the pod, by name. */
 export function relatedBudget(annotations: Labels): string | undefined {
   return annotations[relatedBudgetAnnotation] || annotations[oldRelatedBudgetAnnotation] || undefined;
+}
+
+/** Whether a budget by selector still selects the pod, whose labels may have changed; one by workload is believed to. */
+export function mayProtect(budget: PodUnavailableBudget | undefined, pod: Pick<Pod, "labels">): boolean {
+  const selector = budget?.spec.selector;
+  return selector ? selects(selector, pod) : budget !== undefined;
+}
+
+/** What cannot be read selects nothing. */
+export function selects(selector: LabelSelector, { labels }: Pick<Pod, "labels">): boolean {
+  try {
+    return compileSelector(selector).matches(labels);
+  } catch {
+    return false;
+  }
 }
 
 /** As Go reads a boolean. */

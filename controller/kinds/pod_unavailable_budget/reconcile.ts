@@ -27,7 +27,7 @@ import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { KnownEntries } from "./known_entries.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
-import { isAvailableToBudget, isMarked } from "./pod_facts.ts";
+import { isAvailableToBudget, isMarked, mayProtect } from "./pod_facts.ts";
 import {
   type FoundWorkload,
   type Protected,
@@ -131,9 +131,10 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
   ): Result {
     const { objects, clock } = this.#deps;
     const { namespace = "" } = object.metadata;
-    const isBudget = (name: string) => objects.get(keyOf({ namespace, name })) !== undefined;
+    const isProtectedBy = (name: string, pod: Pod) =>
+      mayProtect(objects.get(keyOf({ namespace, name })), pod);
     const knownFor = this.#entries.ages(key, object.status);
-    const plan = planBudget({ object, pods, totalReplicas, isBudget, knownFor, now: clock.now() });
+    const plan = planBudget({ object, pods, totalReplicas, isProtectedBy, knownFor, now: clock.now() });
     const effects = [...eventsOf(object, plan), exactStatus(object, plan.status), linkOf(object, plan)];
     return { effects, requeueAfterMs: plan.requeueAfterMs };
   }

@@ -129,7 +129,7 @@ t.test("property: counts, floor, records and ties are as the rules have them", (
         object,
         pods: pods.map(podOf),
         totalReplicas: of.total,
-        isBudget: (name) => name === "three" || name === "other",
+        isProtectedBy: (name) => name === "three" || name === "other",
         knownFor: () => Number.POSITIVE_INFINITY,
         now,
       });

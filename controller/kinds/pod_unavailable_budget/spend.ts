@@ -4,10 +4,9 @@ import {
   type PodUnavailableBudgetStatus,
   protectOperationsAnnotation,
 } from "../../../crds/index.ts";
-import { compileSelector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import type { PodOperation } from "../../pod_webhook/pod_operation.ts";
-import { isMarked } from "./pod_facts.ts";
+import { isMarked, selects } from "./pod_facts.ts";
 
 /** More operations that wait to be seen are a sign that nobody looks. */
 const MOST_RECORDED = 2000;
@@ -34,7 +33,7 @@ export function spend(
 ): Spending {
   const { spec, status } = budget;
   const pass = { allowed: true } as const;
-  if (spec.ignoredPodSelector && matches(spec.ignoredPodSelector, pod)) return pass;
+  if (spec.ignoredPodSelector && selects(spec.ignoredPodSelector, pod)) return pass;
   if (status === undefined || status.desiredAvailable === 0) return pass;
   if (!isProtected(budget, operation, options)) return pass;
   const { disruptedPods = {}, unavailablePods = {} } = status;
@@ -83,12 +82,4 @@ function isProtected(
 
 function refusal({ metadata }: PodUnavailableBudget, why: string): string {
   return `podunavailablebudget.policy.kruise.io "${metadata.name ?? ""}" is forbidden: ${why}`;
-}
-
-function matches(selector: Parameters<typeof compileSelector>[0], pod: Pod): boolean {
-  try {
-    return compileSelector(selector).matches(pod.labels);
-  } catch {
-    return false;
-  }
 }
