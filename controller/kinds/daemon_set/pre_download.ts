@@ -6,6 +6,7 @@ import {
   CREATED,
   deletePullJob,
   IGNORED,
+  integerOf,
   mark,
   pullJob,
   pullJobName,
@@ -69,8 +70,4 @@ function jobsOf({ observed, name, namespace, uid, update }: DaemonSetState) {
     parallelism: integerOf(metadata.annotations?.[PARALLELISM]) ?? 1,
     timeoutSeconds: timeout ?? 300,
   };
-}
-
-function integerOf(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }

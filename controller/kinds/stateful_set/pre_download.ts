@@ -1,7 +1,7 @@
 /** When a StatefulSet pulls images ahead, and how: only its annotations tell. Spec: statefulset 4.12. */
 import type { Decisions } from "../../rollout/decisions.ts";
 import { type ImageWait, imageWait, longestWaitMs } from "../../rollout/images/image_wait.ts";
-import { planPullJobs } from "../../rollout/images/pre_download.ts";
+import { integerOf, planPullJobs } from "../../rollout/images/pre_download.ts";
 import { amountOf } from "../../rollout/order/amounts.ts";
 import type { StatefulSetState } from "./state.ts";
 
@@ -25,7 +25,7 @@ export function planPreDownload(state: StatefulSetState, decisions: Decisions): 
     begun: () => hasBegun(state),
     // A job takes no percentage.
     parallelism: numberIn(annotations[PARALLELISM], state.strategy.replicas) ?? 1,
-    timeoutSeconds: numberIn(annotations[TIMEOUT], 0) ?? 300,
+    timeoutSeconds: integerOf(annotations[TIMEOUT]) ?? 300,
     waits: longestWaitMs(annotations) !== undefined,
     change: state.options,
   });
@@ -45,5 +45,5 @@ function hasBegun(state: StatefulSetState): boolean {
 
 /** A number or a percentage of `total`, rounded up; undefined for text that is neither. */
 function numberIn(text: string | undefined, total: number): number | undefined {
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : amountOf(text, total, true);
+  return integerOf(text) ?? amountOf(text, total, true);
 }

@@ -175,3 +175,8 @@ function pullSecrets(template: PodTemplate): { pullSecrets?: string[] } {
     pullSecrets: secrets.map((secret: { name?: string }) => secret.name ?? "").filter((name) => name !== ""),
   };
 }
+
+/** The number in an annotation; undefined for text that is none. */
+export function integerOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}

@@ -89,6 +89,7 @@ export function claimBody(
       namespace,
       labels: { ...template.metadata.labels, ...labels },
       ...(template.metadata.annotations ? { annotations: template.metadata.annotations } : {}),
+      ...(template.metadata.finalizers ? { finalizers: template.metadata.finalizers } : {}),
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     spec: template.spec,
