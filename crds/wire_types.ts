@@ -59,6 +59,14 @@ export const wireTypes: Readonly<Record<string, string>> = {
   RecreateStrategy:
     "failurePolicy?:string orderedRecreate?:bool forceRecreate?:bool terminationGracePeriodSeconds?:*int unreadyGracePeriodSeconds?:*int minStartedSeconds?:int",
 
+  /** Of an ImageListPullJob: what all of its jobs have. */
+  ImagePullTemplate:
+    "pullSecrets?:[]string selector?:*NodeNamesOrLabels podSelector?:*LabelSelector parallelism?:*intstr pullPolicy?:*ImagePullLimits completionPolicy:ImagePullCompletionPolicy sandboxConfig?:*ImagePullSandbox imagePullPolicy?:string",
+  NodeNamesOrLabels: "...LabelSelector names?:[]string",
+  ImagePullLimits: "timeoutSeconds?:*int backoffLimit?:*int",
+  ImagePullCompletionPolicy: "type?:string activeDeadlineSeconds?:*int ttlSecondsAfterFinished?:*int",
+  ImagePullSandbox: "labels?:{}string annotations?:{}string",
+
   /** What new pods get of a SidecarSet. */
   RevisedSidecars:
     "containers?:[]SidecarContainer imagePullSecrets?:[]LocalObjectReference initContainers?:[]SidecarContainer patchPodMetadata?:[]PatchPodMetadata volumes?:[]Volume",

@@ -4,6 +4,7 @@ import { type CoreType, coreStruct, isJsonObject } from "../kube/core/index.ts";
 import {
   broadcastJob,
   containerRecreateRequest,
+  imageListPullJob,
   type JsonSchema,
   sidecarSet,
   unitedDeployment,
@@ -62,6 +63,7 @@ function specOf(kind: KindDefinition): JsonSchema {
 
 t.test("their fields are those of the schemas", async (t) => {
   t.strictSame(differences(specOf(broadcastJob), "BroadcastJobSpec", "spec"), []);
+  t.strictSame(differences(specOf(imageListPullJob), "ImagePullTemplate", "spec"), ["spec.images"]);
   const recreation = specOf(containerRecreateRequest);
   t.strictSame(differences(recreation, "ContainerRecreateRequestSpec", "spec"), []);
   const united = specOf(unitedDeployment)["properties"];

@@ -1,11 +1,12 @@
 /** What one pass over an ImageListPullJob does. Pure. Spec: images L2, L3. */
-import type {
-  ImageListPullJob,
-  ImageListPullJobStatus,
-  ImagePullJob,
-  ImagePullJobSpec,
+import {
+  type ImageListPullJob,
+  type ImageListPullJobStatus,
+  type ImagePullJob,
+  type ImagePullJobSpec,
+  wireStruct,
 } from "../../../crds/index.ts";
-import { fnv32a, formatTime, goJson, safeEncode, timeOf } from "../../../kube/core/index.ts";
+import { encodeTyped, fnv32a, formatTime, goJson, safeEncode, timeOf } from "../../../kube/core/index.ts";
 import { withTimesNotAhead } from "../../plan/job_times.ts";
 import { listJobStatus } from "./status.ts";
 
@@ -82,9 +83,9 @@ function planFinished(job: ImageListPullJob, now: number): ListJobPlan {
   return left > 0 ? { ...idle, requeueAfterMs: left } : { ...idle, remove: true };
 }
 
-/** Everything but the images: jobs that were made from another template are made again. */
+/** Everything but the images, as typed clients write it: jobs that were made from another template are made again. */
 export function templateHash({ spec }: ImageListPullJob): string {
-  const { images: _, ...template } = spec;
+  const template = encodeTyped(spec, "ImagePullTemplate", wireStruct);
   return safeEncode(String(fnv32a(goJson(template, { sortKeys: true }))));
 }
 

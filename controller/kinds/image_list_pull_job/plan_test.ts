@@ -1,5 +1,6 @@
 import t from "tap";
 import type { ImageListPullJob, ImagePullJob } from "../../../crds/index.ts";
+import { fnv32a, goJson, safeEncode } from "../../../kube/core/index.ts";
 import { HASH_LABEL, planImageListPullJob, templateHash } from "./plan.ts";
 
 /** 2026-01-01T00:00:00Z */
@@ -46,6 +47,31 @@ t.test("makes a job an image from everything but the images", async (t) => {
   t.same(status, { startTime: time, desired: 2, active: 0, completed: 0, succeeded: 0 });
   const unlabelled = { ...job, metadata: { ...job.metadata, labels: {} } };
   t.equal(planImageListPullJob({ job: unlabelled, children: [] }, now).label, templateHash(job));
+});
+
+t.test("what a typed client writes back makes no job anew", async (t) => {
+  const selector = { matchLabels: { disk: "ssd" } };
+  const plain = list({ selector, pullPolicy: { timeoutSeconds: 60 } });
+  const withZeros = list({
+    selector: { ...selector, matchExpressions: [], names: [] },
+    pullPolicy: { timeoutSeconds: 60 },
+    pullSecrets: [],
+    imagePullPolicy: "",
+  });
+  t.equal(templateHash(withZeros), templateHash(plain));
+  const { create, delete: surplus } = planImageListPullJob(
+    { job: withZeros, children: ["nginx:1", "busybox:1"].map((image) => child(plain, image)) },
+    now,
+  );
+  t.same([create, surplus], [[], []]);
+  t.not(templateHash(list({ selector, pullPolicy: { timeoutSeconds: 61 } })), templateHash(plain));
+  const { images: _, ...template } = plain.spec;
+  const bytes = goJson(template, { sortKeys: true });
+  t.equal(
+    templateHash(plain),
+    safeEncode(String(fnv32a(bytes))),
+    "the hash of its bytes where it has no zeros",
+  );
 });
 
 t.test("adds and removes with the images; another template makes all anew", async (t) => {
