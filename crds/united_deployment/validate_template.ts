@@ -1,5 +1,6 @@
 /** What admission refuses in the template of a UnitedDeployment. Spec: uniteddeployment 6. */
 import {
+  cloneJson,
   compileSelector,
   type FieldError,
   forbidden,
@@ -13,7 +14,7 @@ import {
   validatePodTemplate,
 } from "../../kube/core/index.ts";
 import { member, objectsIn, without } from "../members.ts";
-import { lastingPodErrors, withPodDefaults } from "../pod_templates.ts";
+import { defaultClaimTemplates, lastingPodErrors, withPodDefaults } from "../pod_templates.ts";
 import { nonNegative } from "../rules.ts";
 import { sameAsTyped } from "../typed_equality.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
@@ -156,7 +157,12 @@ export function validateTemplateChange(
   const old = templatesOf(before).find(({ name }) => name === next?.name);
   const rule = changes.find(({ name }) => name === next?.name);
   if (next === undefined || old === undefined || rule === undefined) return [];
-  const fixed = ({ template }: { template: JsonObject }) => without(member(template, "spec"), rule.fields);
+  // What was stored while no webhook looked, or with gate TemplateNoDefaults, has no defaults.
+  const fixed = ({ template }: { template: JsonObject }) => {
+    const workload = cloneJson(without(member(template, "spec"), rule.fields));
+    defaultClaimTemplates(workload);
+    return workload;
+  };
   if (sameAsTyped(fixed(next), fixed(old), rule.type)) return [];
   return [forbidden(`${path}.${rule.name}.spec`, rule.words)];
 }

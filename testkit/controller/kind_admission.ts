@@ -66,9 +66,10 @@ export async function defaulted(
   kind: ListedKind,
   object: JsonObject,
   oldObject?: JsonObject,
+  changes: Partial<WebhookDeps> = {},
 ): Promise<JsonObject> {
   let filled = object;
-  for (const handler of handlersOf(kind, "mutating")) {
+  for (const handler of handlersOf(kind, "mutating", changes)) {
     const answer = await handler(
       admissionRequest({ object: filled, ...(oldObject === undefined ? {} : { oldObject }) }),
     );

@@ -2,7 +2,7 @@
 import t from "tap";
 import { cloneJson, isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
-import { defaulted, handlersOf } from "../../../testkit/controller/kind_admission.ts";
+import { defaulted, handlersOf, withGates } from "../../../testkit/controller/kind_admission.ts";
 import { kinds } from "../../kinds.ts";
 
 interface Case {
@@ -142,7 +142,12 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const { kind: name, version, plain, withZeros, other } of cases) {
+const withDefaults = withGates("AllAlpha=true,AllBeta=true,TemplateNoDefaults=false");
+const asWritten = withGates("AllAlpha=true,AllBeta=true");
+
+for (const [{ kind: name, version, plain, withZeros, other }, gated] of cases.flatMap((one) =>
+  [withDefaults, asWritten].map((gates) => [one, gates] as const),
+)) {
   t.test([name, ...(version ? [version] : [])].join(" "), async (t) => {
     const kind = kinds.find(({ resource }) => resource.kind === name);
     if (kind === undefined) throw new Error(`no kind ${name}`);
@@ -157,11 +162,11 @@ for (const { kind: name, version, plain, withZeros, other } of cases) {
         spec: isJsonObject(copy) ? copy : {},
       };
     };
-    const [handler] = handlersOf(kind, "validating");
+    const [handler] = handlersOf(kind, "validating", gated);
     if (handler === undefined) throw new Error(`${name} has no validating webhook`);
     const answerTo = async (next: object, before: object) => {
-      const oldObject = await defaulted(kind, of(before));
-      const object = await defaulted(kind, of(next), oldObject);
+      const oldObject = await defaulted(kind, of(before), undefined, gated);
+      const object = await defaulted(kind, of(next), oldObject, gated);
       return handler(admissionRequest({ object, oldObject }));
     };
     t.match(await answerTo(withZeros, plain), { allowed: true }, "zeros come");
