@@ -1,6 +1,6 @@
 /** Image pull jobs ahead of an in-place update. Spec: cloneset 4.9, statefulset 4.12. */
 import { apiVersionOf, imagePullJob, type PodTemplate } from "../../../crds/index.ts";
-import type { IntOrString, LabelSelector } from "../../../kube/core/index.ts";
+import { type IntOrString, type LabelSelector, labelValueErrors } from "../../../kube/core/index.ts";
 import type { ObjectBody } from "../../plan/effects.ts";
 import { type ChangeOptions, inPlaceChange } from "../in_place/change.ts";
 import { ownerReference } from "../pods/pod_manifest.ts";
@@ -117,7 +117,7 @@ export function pullJob(input: PullJobs, container: string, image: string): Othe
         ...selector,
         matchExpressions: [
           ...(selector.matchExpressions ?? []),
-          { key: REVISION_LABEL, operator: "NotIn", values: [update.name, hash] },
+          { key: REVISION_LABEL, operator: "NotIn", values: [update.name, hash].filter(isLabelValue) },
         ],
       },
       parallelism: input.parallelism,
@@ -136,6 +136,11 @@ export function pullJob(input: PullJobs, container: string, image: string): Othe
     },
     failed: { reason: "FailedCreateImagePullJob", message: `failed to create ImagePullJob ${name}` },
   });
+}
+
+/** No pod can carry a longer name, and the job would be refused for it. */
+function isLabelValue(text: string): boolean {
+  return labelValueErrors(text).length === 0;
 }
 
 export function createPullJob(
