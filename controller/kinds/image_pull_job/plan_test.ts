@@ -49,6 +49,10 @@ t.test("parallelism bounds the nodes that are active", async (t) => {
 t.test("a share of the nodes is given with one decimal", async (t) => {
   const { status } = plan(pullJob(), counts({ succeeded: 1, ready: 2 }));
   t.equal(status?.message, "job is running, progress 33.3%");
+  const of16 = (succeeded: number) =>
+    plan(pullJob(), counts({ desired: 16, succeeded, ready: 1 })).status?.message;
+  t.equal(of16(1), "job is running, progress 6.2%", "6.25: the API rounds to the even one");
+  t.equal(of16(3), "job is running, progress 18.8%");
   const never = pullJob({ completionPolicy: { type: "Never" } });
   t.equal(plan(never, counts({ desired: 0, ready: 0 })).status?.message, "job is running, no progress");
 });
@@ -352,6 +356,17 @@ t.test("a task carries the job's times, spread by chance", async (t) => {
   });
   const never = policyOf(pullJob({ completionPolicy: { type: "Never" } }), 0);
   t.match(never, { ttlSecondsAfterFinished: 85_800, activeDeadlineSeconds: 1800 });
+  for (const long of [
+    { completionPolicy: { type: "Always", ttlSecondsAfterFinished: 2_147_483_647 } },
+    { completionPolicy: { type: "Always", activeDeadlineSeconds: 10_000_000_000 } },
+    { pullPolicy: { timeoutSeconds: 86_400, backoffLimit: 100_000 } },
+  ]) {
+    t.match(
+      policyOf(pullJob(long), 0),
+      { ttlSecondsAfterFinished: 2_147_483_647 },
+      "no more than the API takes",
+    );
+  }
 });
 
 t.test(

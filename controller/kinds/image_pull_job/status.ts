@@ -9,8 +9,13 @@ export function runningStatus(nodes: NodeCounts, startTime: string, begun: numbe
   const active = nodes.active + begun;
   const share = ((succeeded + failed) * 100) / desired;
   const message =
-    desired === 0 ? "job is running, no progress" : `job is running, progress ${share.toFixed(1)}%`;
+    desired === 0 ? "job is running, no progress" : `job is running, progress ${toTenths(share)}%`;
   return { startTime, desired, active, succeeded, failed, ...namesOf(nodes.failedNodes()), message };
+}
+
+/** As the API prints it: of two tenths that are equally near the even one, 6.2 for 6.25. */
+function toTenths(share: number): string {
+  return share % 1 === 0.25 ? `${Math.floor(share)}.2` : share.toFixed(1);
 }
 
 /** `late`: what was not finished counts as failed; pulls that run are not recalled. */

@@ -141,6 +141,8 @@ const DAY_SECONDS = 86_400;
 const NEVER_SPREAD_SECONDS = 600;
 const ALWAYS_SPREAD_SECONDS = 300;
 const NEVER_DEADLINE_SECONDS = 1800;
+/** The API keeps the time to live of a task in 32 bits, and refuses a NodeImage with a longer one. */
+const LONGEST_TTL_SECONDS = 2_147_483_647;
 
 function taskPolicy(
   job: PullTask["job"],
@@ -160,10 +162,11 @@ function taskPolicy(
   }
   const { activeDeadlineSeconds, ttlSecondsAfterFinished } = completionPolicy ?? {};
   const own = ttlSecondsAfterFinished ?? activeDeadlineSeconds ?? timeoutSeconds * backoffLimit;
+  const ttl = own + ttlSeconds + Math.floor(chance * ALWAYS_SPREAD_SECONDS);
   return {
     timeoutSeconds,
     backoffLimit,
-    ttlSecondsAfterFinished: own + ttlSeconds + Math.floor(chance * ALWAYS_SPREAD_SECONDS),
+    ttlSecondsAfterFinished: Math.min(ttl, LONGEST_TTL_SECONDS),
     ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
   };
 }
