@@ -1,10 +1,9 @@
 /** Runs a container's preStop hook, as the kubelet would before it stops the container. */
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { isJsonObject, type JsonObject } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { type CriClient, longestCallMs } from "../cri/client.ts";
-import { AgentError, messageOf } from "../errors.ts";
+import { AgentError } from "../errors.ts";
+import { kubeletGet } from "./kubelet_get.ts";
 
 /** Only what the hooks need of time. */
 export interface Sleeper {
@@ -64,9 +63,8 @@ async function runHttpGet(hook: JsonObject, place: HookPlace, signal: AbortSigna
   const path = typeof hook["path"] === "string" ? hook["path"] : "/";
   const headers = Array.isArray(hook["httpHeaders"]) ? hook["httpHeaders"].filter(isJsonObject) : [];
   const scheme = String(hook["scheme"] ?? "HTTP").toLowerCase();
-  const status = await getStatus({ scheme, host, port, path, headers, timeoutMs: 0 }, signal);
-  if (status.code < 200 || status.code >= 400)
-    throw new AgentError("Runtime", `HTTP hook answered ${status.code}`);
+  const { code } = await kubeletGet({ scheme, host, port, path, headers, timeoutMs: 0 }, signal);
+  if (code < 200 || code >= 400) throw new AgentError("Runtime", `HTTP hook answered ${code}`);
 }
 
 function hookPort(port: unknown, ports: HookPlace["ports"]): number {
@@ -75,60 +73,4 @@ function hookPort(port: unknown, ports: HookPlace["ports"]): number {
   const named = ports.find((one) => one.name !== undefined && one.name === port);
   if (!named) throw new AgentError("Config", `no port ${JSON.stringify(port)} in the container`);
   return named.containerPort;
-}
-
-export interface GetRequest {
-  readonly scheme: string;
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-  readonly headers: readonly JsonObject[];
-  /** 0: only the signal limits it. */
-  readonly timeoutMs: number;
-}
-
-const largestBody = 10 * 1024;
-
-/** GET as the kubelet does it for hooks and probes: no proxy, no redirect followed, certificates not verified. */
-export function getStatus(get: GetRequest, signal: AbortSignal): Promise<{ code: number; body: string }> {
-  const secure = get.scheme === "https";
-  const headers: Record<string, string> = { "User-Agent": "kube-probe/1.34", Accept: "*/*" };
-  for (const { name, value } of get.headers)
-    if (typeof name === "string") headers[name] = String(value ?? "");
-  return new Promise((resolve, reject) => {
-    const options = {
-      host: get.host,
-      port: get.port,
-      path: get.path.startsWith("/") ? get.path : `/${get.path}`,
-      headers,
-      signal,
-      agent: false,
-      ...(get.timeoutMs > 0 ? { timeout: get.timeoutMs } : {}),
-    } as const;
-    // Probes and hooks reach the node's own pods by address: there is no name that a certificate could prove.
-    const call = secure ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
-    call.on("response", (response) => {
-      const parts: Buffer[] = [];
-      let size = 0;
-      response.on("data", (part: Buffer) => {
-        if (size < largestBody) parts.push(part);
-        size += part.length;
-        if (size >= largestBody) finish();
-      });
-      response.on("end", finish);
-      response.on("error", reject);
-      function finish(): void {
-        resolve({
-          code: response.statusCode ?? 0,
-          body: Buffer.concat(parts).subarray(0, largestBody).toString(),
-        });
-        response.destroy();
-      }
-    });
-    call.on("timeout", () => call.destroy(new AgentError("Timeout", "request timed out")));
-    call.on("error", (error) =>
-      reject(error instanceof AgentError ? error : new AgentError("Runtime", messageOf(error), error)),
-    );
-    call.end();
-  });
 }

@@ -1,5 +1,5 @@
-import { createServer } from "node:http";
-import t from "tap";
+import { createServer, type RequestListener } from "node:http";
+import t, { type Test } from "tap";
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { nullLog, nullMetrics, systemClock } from "../../kube/index.ts";
 import type { Probe, ProbeOutcome } from "../../node/index.ts";
@@ -171,13 +171,14 @@ t.test(
   },
 );
 
-t.test("httpGet and tcpSocket against a server of this test", async (t) => {
-  const server = createServer((request, response) => {
-    response.statusCode = request.url === "/ok" ? 200 : 503;
-    response.end(request.headers["user-agent"]);
-  });
+/** A server that ends with the test, and what probes of it need. */
+async function serverOf(t: Test, answer: RequestListener) {
+  const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => server.close());
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : 0;
   const place = {
@@ -186,11 +187,53 @@ t.test("httpGet and tcpSocket against a server of this test", async (t) => {
     podIP: "127.0.0.1",
     execs: new ExecProbes(systemClock, nullLog),
   };
-  const signal = new AbortController().signal;
-  const ok = await runProbe({ httpGet: { path: "/ok", port, scheme: "HTTP" } }, place, signal);
-  t.match(ok, { state: "Succeeded", message: /^kube-probe/ });
-  const bad = await runProbe({ httpGet: { path: "/bad", port, scheme: "HTTP" } }, place, signal);
-  t.same(bad, { state: "Failed", message: "HTTP probe failed with statuscode: 503" });
+  const { signal } = new AbortController();
+  const get = (path: string, timeoutSeconds = 60) =>
+    runProbe({ httpGet: { path, port, scheme: "HTTP" }, timeoutSeconds }, place, signal);
+  return { port, place, signal, get };
+}
+
+t.test("redirects are followed on the same host, as the kubelet follows them", async (t) => {
+  const places: Readonly<Record<string, string>> = {
+    "/to-bad": "/bad",
+    "/to-ok": "ok?x=1",
+    "/to-elsewhere": "http://other.example/bad",
+    "/to-itself": "/to-itself",
+    "/to-nothing": "ftp://127.0.0.1/",
+  };
+  const { get } = await serverOf(t, ({ url = "" }, response) => {
+    const location = places[url];
+    if (location !== undefined) response.writeHead(302, { location }).end("a redirect");
+    else response.writeHead(url.startsWith("/ok") ? 200 : 503).end(`at ${url}`);
+  });
+  t.same(await get("/to-bad"), { state: "Failed", message: "HTTP probe failed with statuscode: 503" });
+  t.same(await get("/to-ok"), { state: "Succeeded", message: "at /ok?x=1" });
+  t.same(await get("/to-elsewhere"), { state: "Succeeded", message: "a redirect" });
+  t.same(await get("/to-nothing"), { state: "Succeeded", message: "a redirect" });
+  t.same(await get("/to-itself"), { state: "Failed", message: "stopped after 10 redirects" });
+});
+
+t.test("a path is asked for as it is written, but for what a request cannot hold", async (t) => {
+  const { get } = await serverOf(t, ({ url }, response) => response.end(url));
+  t.match(await get("/are you well?ä=1"), { message: "/are%20you%20well?%C3%A4=1" });
+  t.match(await get("/a/../b%2F//c?d#e"), { message: "/a/../b%2F//c?d" });
+});
+
+t.test("the time limit is that of the whole answer", async (t) => {
+  const { get } = await serverOf(t, (_, response) => {
+    const timer = setInterval(() => response.write("."), 20);
+    response.on("close", () => clearInterval(timer));
+  });
+  t.same(await get("/", 1), { state: "Failed", message: "request timed out" });
+});
+
+t.test("httpGet and tcpSocket against a server of this test", async (t) => {
+  const { port, place, signal, get } = await serverOf(t, (request, response) => {
+    response.statusCode = request.url === "/ok" ? 200 : 503;
+    response.end(request.headers["user-agent"]);
+  });
+  t.match(await get("/ok"), { state: "Succeeded", message: /^kube-probe/ });
+  t.same(await get("/bad"), { state: "Failed", message: "HTTP probe failed with statuscode: 503" });
   t.match(await runProbe({ tcpSocket: { port } }, place, signal), { state: "Succeeded" });
   t.match(await runProbe({ tcpSocket: { port: 1 } }, place, signal), { state: "Failed" });
   t.equal(

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { isJsonObject } from "../../kube/index.ts";
 import type { Probe, ProbeOutcome } from "../../node/index.ts";
-import { getStatus } from "../containers/pre_stop.ts";
+import { kubeletGet } from "../containers/kubelet_get.ts";
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { ExecProbes } from "./exec_probes.ts";
@@ -66,7 +66,7 @@ async function runHttp(
     timeoutMs: timeoutSeconds * 1000,
   };
   try {
-    const { code, body } = await getStatus(get, signal);
+    const { code, body } = await kubeletGet(get, signal);
     if (code >= 200 && code < 400) return { state: "Succeeded", message: body };
     return { state: "Failed", message: `HTTP probe failed with statuscode: ${code}` };
   } catch (error) {
