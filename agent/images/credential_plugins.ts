@@ -5,7 +5,13 @@ import { access, constants, readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { type Clock, type Log, parseYaml } from "../../kube/index.ts";
 import { AgentError, messageOf } from "../errors.ts";
-import { type Login, matchingLogins, patternMatches, type RegistryLogin } from "./docker_config.ts";
+import {
+  type Login,
+  matchingLogins,
+  patternMatches,
+  type RegistryLogin,
+  registryPattern,
+} from "./docker_config.ts";
 import { LoginCache } from "./login_cache.ts";
 
 export interface CredentialProvider {
@@ -242,7 +248,7 @@ export function parseAnswer(text: string, provider: CredentialProvider): PluginA
     if (!isObject(login)) continue;
     const { username, password } = login;
     if (typeof username === "string" && typeof password === "string") {
-      logins.push({ pattern, login: { username, password } });
+      logins.push({ pattern: registryPattern(pattern), login: { username, password } });
     }
   }
   return { cacheKey, cacheMs, logins };

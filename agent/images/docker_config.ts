@@ -83,10 +83,14 @@ function withoutEnd(text: string, end: string): string {
   return text.slice(0, length);
 }
 
-/** `https://index.docker.io/v1/` -> `index.docker.io`: scheme and API version are not part of a pattern. */
-function registryPattern(registry: string): string {
-  const bare = withoutEnd(registry.replace(/^https?:\/\//, ""), "/");
-  return bare.replace(/^([^/]+)\/v[12]$/, "$1");
+/**
+ * `https://index.docker.io/v1/` -> `index.docker.io`: scheme and API version are not part of a pattern, and neither is the
+ * version before a path. A slash at the end of a path stays, as the kubelet keeps it: `reg.io/team/` is not for `reg.io/teams`.
+ */
+export function registryPattern(registry: string): string {
+  const [host, path] = splitHost(registry.replace(/^https?:\/\//, ""));
+  const rest = path.replace(/^\/v[12](?=\/|$)/, "");
+  return rest === "/" ? host : host + rest;
 }
 
 /**

@@ -35,6 +35,18 @@ t.test("both formats, schemes and Docker Hub's name", async (t) => {
   t.same(users(JSON.stringify({ "reg.io": { auth: basic("old", "x") } }), "reg.io/a"), ["old"]);
 });
 
+t.test("keys are read as the kubelet's keyring reads them", async (t) => {
+  const matches = (key: string, repository: string): boolean =>
+    users(JSON.stringify({ auths: { [key]: { auth: basic("u", "p") } } }), repository).length > 0;
+  for (const key of ["reg.io", "reg.io/", "https://reg.io/v1/", "http://reg.io/v2/", "https://reg.io/v2"])
+    t.ok(matches(key, "reg.io/team/app"), key);
+  t.ok(matches("https://reg.io/v2/team", "reg.io/team/app"), "a version before the path");
+  t.notOk(matches("https://reg.io/v2/team", "reg.io/other/app"));
+  t.ok(matches("reg.io/team/", "reg.io/team/app"));
+  t.notOk(matches("reg.io/team/", "reg.io/teams/app"), "the slash ends the name");
+  t.ok(matches("reg.io/v2tools", "reg.io/v2tools/app"));
+});
+
 t.test("malformed files are errors that show nothing of their content", async (t) => {
   for (const text of ["{", '"secret"', '{"auths":7}', '{"auths":{"a":{"auth":"c2VjcmV0"}}}']) {
     t.throws(() => parseDockerConfig(text, "secret ns/name"), { code: "Config", message: /secret ns\/name/ });
@@ -81,6 +93,8 @@ t.test("plugin configuration and answers are checked", async (t) => {
   t.throws(() => parseProviderConfig(named, "x"), /not the name of an executable/);
   t.throws(() => parseProviderConfig({ ...config, apiVersion: "v9" }, "x"), /apiVersion v9/);
   t.equal(parseAnswer(answer, provider).logins.length, 1);
+  const withScheme = parseAnswer(answer.replace('"*.registry', '"https://*.registry'), provider);
+  t.equal(matchingLogins(withScheme.logins, "a.registry.example/x").length, 1, "as keys of Docker's files");
   t.throws(() => parseAnswer("hunter2", provider), { code: "Config", message: /did not print JSON/ });
   t.throws(() => parseAnswer(answer.replace("Registry", "Moon"), provider), /cacheKeyType/);
 });
