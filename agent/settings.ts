@@ -80,19 +80,38 @@ export const agentFlags: Readonly<Record<string, AgentFlag>> = {
   v: { initial: "4", value: "N", help: "Verbosity; from 5 on details are logged." },
 };
 
+/** Of the reference's log: those that may stand without a value, and those that need one. */
+const logSwitches = [
+  "logtostderr",
+  "alsologtostderr",
+  "legacy_stderr_threshold_behavior",
+  "add_dir_header",
+  "skip_headers",
+  "skip_log_headers",
+  "one_output",
+] as const;
+const logTexts = [
+  "stderrthreshold",
+  "log_dir",
+  "log_file",
+  "log_file_max_size",
+  "log_backtrace_at",
+  "log-flush-frequency",
+  "logging-format",
+] as const;
+
 /** Flags of the reference whose work is done otherwise: accepted, so that its manifests start this agent, and named in the log. */
 export const flagsWithoutEffect: Readonly<Record<string, string>> = {
   "enable-pprof": "profiling is the runtime's: node --cpu-prof, deno --cpu-prof",
   "pprof-addr": "profiling is the runtime's: node --cpu-prof, deno --cpu-prof",
   "rest-config-qps": "the request window sizes itself",
   "rest-config-burst": "the request window sizes itself",
-  logtostderr: "the log goes to standard error as JSON lines",
-  alsologtostderr: "the log goes to standard error as JSON lines",
-  stderrthreshold: "the log goes to standard error as JSON lines",
-  log_dir: "the log goes to standard error as JSON lines",
+  ...Object.fromEntries(
+    [...logSwitches, ...logTexts].map((name) => [name, "the log goes to standard error as JSON lines"]),
+  ),
   vmodule: "--v sets the level of all parts",
 };
-const flagsWithoutValue = new Set(["direct-swap", "enable-pprof", "logtostderr", "alsologtostderr"]);
+const flagsWithoutValue = new Set<string>(["direct-swap", "enable-pprof", ...logSwitches]);
 
 /** Throws AgentError `Config`. `exists` says whether a path is there. */
 export function agentSettings(

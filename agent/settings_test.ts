@@ -46,6 +46,21 @@ t.test("flags in both spellings; the reference's other flags are accepted and na
   t.match(settings.withoutEffect[0], "--enable-pprof has no effect");
 });
 
+t.test("whatever the reference's log takes starts this agent, too", async (t) => {
+  const switches = [
+    "--alsologtostderr",
+    "--add_dir_header",
+    "--skip_headers",
+    "--skip_log_headers",
+    "--one_output",
+  ];
+  const texts = ["--log_file=/x", "--log_dir", "/y", "--log_file_max_size=1", "--log_backtrace_at=a.go:1"];
+  const more = ["--stderrthreshold=2", "--logging-format=json", "--log-flush-frequency=5s", "--vmodule=a=1"];
+  const settings = agentSettings([...switches, ...texts, ...more, "--addr=:1"], env, nothing);
+  t.equal(settings.address, ":1", "a switch takes no word after it");
+  t.equal(settings.withoutEffect.length, switches.length + texts.length - 1 + more.length);
+});
+
 t.test("mistakes are errors", async (t) => {
   const wrong: [string[], RegExp][] = [
     [["--sock=x"], /unknown flag --sock; there are --addr/],

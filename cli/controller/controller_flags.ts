@@ -128,6 +128,17 @@ const withoutEffect: FlagTable = {
   vmodule: noEffect("", "PATTERN=N,...", "there is one verbosity"),
   logtostderr: toggle(true, "Without effect: logs always go to standard error."),
   "log-flush-frequency": noEffect("5s", "TIME", "log lines are not held back"),
+  alsologtostderr: toggle(false, "Without effect: logs always go to standard error."),
+  stderrthreshold: noEffect("2", "LEVEL", "all lines go to standard error"),
+  legacy_stderr_threshold_behavior: toggle(true, "Without effect: all lines go to standard error."),
+  log_dir: noEffect("", "DIR", "logs always go to standard error"),
+  log_file: noEffect("", "FILE", "logs always go to standard error"),
+  log_file_max_size: noEffect("1800", "N", "logs always go to standard error"),
+  log_backtrace_at: noEffect("", "FILE:N", "errors are logged with their stack"),
+  add_dir_header: toggle(false, "Without effect: --logging-format says how lines begin."),
+  skip_headers: toggle(false, "Without effect: --logging-format says how lines begin."),
+  skip_log_headers: toggle(false, "Without effect: there are no log files."),
+  one_output: toggle(false, "Without effect: each line is written once."),
 };
 
 /** Controllers whose number of workers can be set. */
