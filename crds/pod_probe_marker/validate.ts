@@ -96,6 +96,7 @@ const numbers = [
   "periodSeconds",
   "successThreshold",
   "failureThreshold",
+  "terminationGracePeriodSeconds",
 ] as const;
 
 function validateProbe(probe: Probe): FieldError[] {
@@ -105,9 +106,6 @@ function validateProbe(probe: Probe): FieldError[] {
     const number = probe[key] ?? 0;
     if (number < 0) errors.push(invalid(`${path}.${key}`, number, "must be greater than or equal to 0"));
   }
-  const grace = probe.terminationGracePeriodSeconds;
-  if (typeof grace === "number" && grace <= 0)
-    errors.push(invalid(`${path}.terminationGracePeriodSeconds`, grace, "must be greater than 0"));
   return errors;
 }
 

@@ -103,6 +103,11 @@ t.test("handlers, in the words of the API", async (t) => {
     await withProbe({ ...exec, periodSeconds: -1 }),
     "400 spec.probe.periodSeconds: Invalid value: -1: must be greater than or equal to 0",
   );
+  t.equal(await withProbe({ ...exec, terminationGracePeriodSeconds: 0 }), "allowed", "it has no effect");
+  t.equal(
+    await withProbe({ ...exec, terminationGracePeriodSeconds: -1 }),
+    "400 spec.probe.terminationGracePeriodSeconds: Invalid value: -1: must be greater than or equal to 0",
+  );
 });
 
 t.test("policies", async (t) => {
