@@ -1,16 +1,15 @@
 /** From one template to another: is it possible in place, and what changes? Spec: inplace-update 4.1, 4.7 rule 22, 4.8. */
-import {
-  createStrategicPatch,
-  diffPositional,
-  type JsonPatchOperation,
-  podQos,
-} from "../../../kube/core/index.ts";
+import { diffPositional, type JsonPatchOperation, own, podQos } from "../../../kube/core/index.ts";
 import type { ResourceAmounts } from "../../../kube/index.ts";
 import type { RefMetadata } from "./state.ts";
 
 /** The parts of a revision's stored template that decide. Everything else is compared as plain JSON. */
 export interface Template {
-  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  metadata?: {
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: readonly string[];
+  };
   spec?: { containers?: readonly TemplateContainer[] };
 }
 
@@ -27,11 +26,21 @@ export interface InPlaceChange {
   resources: Readonly<Record<string, ResourceAmounts>>;
   /** Metadata that containers read into their environment: written with their batch. */
   refMetadata: Readonly<Record<string, RefMetadata>>;
-  /** Strategic merge patch of the pod's `metadata`; undefined when nothing else changes there. */
-  metadataPatch:
-    | { labels?: Record<string, string | null>; annotations?: Record<string, string | null> }
-    | undefined;
+  /** Undefined when nothing else changes there. */
+  metadataPatch: MetadataPatch | undefined;
 }
+
+/** Strategic merge patch of the pod's `metadata`. */
+export interface MetadataPatch {
+  labels?: Record<string, string | null>;
+  annotations?: Record<string, string | null>;
+  /** To be added. */
+  finalizers?: readonly string[];
+  [REMOVED_FINALIZERS]?: readonly string[];
+}
+
+/** Directive of strategic merge patches. */
+const REMOVED_FINALIZERS = "$deleteFromPrimitiveList/finalizers";
 
 export type Eligibility = { change: InPlaceChange } | { change: undefined; reason: string };
 
@@ -134,24 +143,59 @@ function referencedMetadata(
   return found;
 }
 
-/** Two-way patch of the template's metadata, without the keys that go with a container's batch. Rule 5. */
+/**
+ * Two-way patch of the template's metadata, without the keys that go with a container's batch. Entry by entry, also where the
+ * last one of a map goes: a patch that removes the map would take along what others wrote on the pod. Rule 5.
+ */
 function metadataPatch(
-  before: Template,
-  after: Template,
+  { metadata: old = {} }: Template,
+  { metadata: next = {} }: Template,
   refMetadata: Readonly<Record<string, RefMetadata>>,
-): InPlaceChange["metadataPatch"] {
-  const patch = createStrategicPatch(
-    before.metadata ?? {},
-    after.metadata ?? {},
-    "ObjectMeta",
-  ) as NonNullable<InPlaceChange["metadataPatch"]>;
-  for (const own of Object.values(refMetadata)) {
-    for (const map of ["labels", "annotations"] as const) {
-      const entries = patch[map];
-      if (entries === undefined) continue;
-      for (const key of Object.keys(own[map] ?? {})) delete entries[key];
-      if (Object.keys(entries).length === 0) delete patch[map];
-    }
+): MetadataPatch | undefined {
+  const patch: MetadataPatch = {};
+  for (const map of ["labels", "annotations"] as const) {
+    const entries = changedEntries(old[map] ?? {}, next[map] ?? {});
+    for (const withBatch of Object.values(refMetadata))
+      for (const key of Object.keys(withBatch[map] ?? {})) delete entries[key];
+    if (Object.keys(entries).length > 0) patch[map] = entries;
   }
-  return Object.keys(patch).length > 0 ? patch : undefined;
+  const [before, after] = [texts(old.finalizers), texts(next.finalizers)];
+  const whole = withFinalizers(patch, {
+    addFinalizers: after.filter((finalizer) => !before.includes(finalizer)),
+    removeFinalizers: before.filter((finalizer) => !after.includes(finalizer)),
+  });
+  return Object.keys(whole).length > 0 ? whole : undefined;
+}
+
+/** A grace period may hold a patch that somebody else wrote. */
+export function finalizersIn(patch: MetadataPatch): {
+  readonly addFinalizers: readonly string[];
+  readonly removeFinalizers: readonly string[];
+} {
+  return { addFinalizers: texts(patch.finalizers), removeFinalizers: texts(patch[REMOVED_FINALIZERS]) };
+}
+
+export function withFinalizers(
+  patch: MetadataPatch,
+  { addFinalizers, removeFinalizers }: ReturnType<typeof finalizersIn>,
+): MetadataPatch {
+  return {
+    ...patch,
+    ...(addFinalizers.length > 0 ? { finalizers: addFinalizers } : {}),
+    ...(removeFinalizers.length > 0 ? { [REMOVED_FINALIZERS]: removeFinalizers } : {}),
+  };
+}
+
+function texts(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+}
+
+function changedEntries(
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): Record<string, string | null> {
+  const changed: Record<string, string | null> = {};
+  for (const key of Object.keys(before)) if (own(after, key) === undefined) changed[key] = null;
+  for (const [key, value] of Object.entries(after)) if (own(before, key) !== value) changed[key] = value;
+  return changed;
 }

@@ -17,7 +17,7 @@ import {
   podWrite,
 } from "../writes/pod_patch.ts";
 import { containersOf, nextBatch, type Pending } from "./batches.ts";
-import type { InPlaceChange } from "./change.ts";
+import { finalizersIn, type InPlaceChange, type MetadataPatch } from "./change.ts";
 import { awaited, type CompletionOptions, imageIdOf, supersededImages, underWay } from "./completion.ts";
 import { allowsLean, LEAN_UPDATE_ANNOTATION } from "./lean.ts";
 import {
@@ -58,11 +58,12 @@ export interface Target {
 /** Starts an update of a pod that was seen as it is: the first request has the seen resourceVersion as precondition. */
 export function startInPlace(
   pod: Pod,
-  change: InPlaceChange,
+  asked: InPlaceChange,
   target: Target,
   options: InPlaceOptions,
   now: number,
 ): PodWrite {
+  const change = forContainersOf(pod, asked);
   const steps: PodPatch[] = [];
   let after = pod;
   const first = (): { resourceVersion?: string } =>
@@ -106,18 +107,44 @@ export function startInPlace(
   const issued = issueBatch(after, state, change, options, now, first, {
     labels: { ...patch.labels, ...labels },
     annotations: { ...patch.annotations, ...annotations },
+    ...finalizersIn(patch),
     ...(withGate ? off : {}),
   });
   return { steps: [...steps, ...issued.steps], after: issued.after, begins: true };
 }
 
+/** Somebody may have left containers of the template out at the pod's creation: the server refuses to add them. */
+function forContainersOf(pod: Pod, change: InPlaceChange): InPlaceChange {
+  const present = new Set(pod.containers.map(({ name }) => name));
+  const absent = containersOf(change).filter((name) => !present.has(name));
+  if (absent.length === 0) return change;
+  const kept = <T>(map: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(map).filter(([name]) => present.has(name)));
+  // The metadata that they read is the pod's all the same.
+  const patch: MetadataPatch = { ...change.metadataPatch };
+  for (const name of absent) {
+    for (const map of ["labels", "annotations"] as const) {
+      const entries = change.refMetadata[name]?.[map];
+      if (entries !== undefined) patch[map] = { ...patch[map], ...entries };
+    }
+  }
+  return {
+    images: kept(change.images),
+    resources: kept(change.resources),
+    refMetadata: kept(change.refMetadata),
+    metadataPatch: isAny(patch) ? patch : undefined,
+  };
+}
+
 /**
  * Then one request has both: the status subresource takes labels and annotations. A container that reads them is stopped
  * while the gate is off, and a kubelet that has seen the gate has seen what the container is to read.
- * What goes with images or resources waits for them: a pod whose new spec is refused must not have its metadata.
+ * What goes with images or resources waits for them: a pod whose new spec is refused must not have its metadata. Finalizers do
+ * not go through the status subresource.
  */
-function changesMetadataAlone(change: InPlaceChange): boolean {
-  return Object.keys(change.images).length === 0 && Object.keys(change.resources).length === 0;
+function changesMetadataAlone({ images, resources, metadataPatch = {} }: InPlaceChange): boolean {
+  const { addFinalizers, removeFinalizers } = finalizersIn(metadataPatch);
+  return !isAny(images) && !isAny(resources) && addFinalizers.length + removeFinalizers.length === 0;
 }
 
 function graceOf(change: InPlaceChange, target: Target): GraceState {
@@ -149,7 +176,7 @@ function resizesWithoutRestart(pod: Pod, change: InPlaceChange): boolean {
   return true;
 }
 
-interface BesideBatch {
+interface BesideBatch extends Pick<PodChange, "addFinalizers" | "removeFinalizers"> {
   labels: Record<string, string | null>;
   annotations: Record<string, string | null>;
   /** Only beside a batch of metadata alone. */
@@ -195,10 +222,12 @@ function issueBatch(
     steps.push(podPatch(after, resized, now, { subresource: "resize", ...first() }));
     after = afterChange(after, resized, now);
   }
-  const { conditions } = metadata;
+  const { conditions, addFinalizers = [], removeFinalizers = [] } = metadata;
   const spec: PodChange = {
     labels,
     annotations,
+    addFinalizers,
+    removeFinalizers,
     images: batch.images,
     ...(options.resizeSubresource ? {} : { resources: resize }),
     ...(conditions ? { conditions } : {}),
@@ -352,18 +381,17 @@ function refreshGrace(
     {
       labels: patch.labels ?? {},
       annotations: { ...patch.annotations, ...removal },
+      ...finalizersIn(patch),
     },
   );
   return { kind: "write", why: "grace over", write };
 }
 
 /** The metadata part of a grace period, empty when there is none or it is broken. */
-export function decodeMetadataPatch(text: string | undefined): NonNullable<InPlaceChange["metadataPatch"]> {
+export function decodeMetadataPatch(text: string | undefined): MetadataPatch {
   if (text === undefined) return {};
   try {
-    const patch: { metadata?: InPlaceChange["metadataPatch"] } = JSON.parse(
-      Buffer.from(text, "base64").toString("utf8"),
-    );
+    const patch: { metadata?: MetadataPatch } = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
     return patch.metadata ?? {};
   } catch {
     return {};

@@ -1,4 +1,5 @@
 import t from "tap";
+import { applyStrategicPatch } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer } from "../../../kube/index.ts";
 import { acceptedPod } from "../pods/pod_manifest.ts";
 import { isReady } from "../pods/pod_state.ts";
@@ -254,6 +255,35 @@ t.test("a newer update takes along what a later batch had not written", async (t
     "what the change says itself wins",
   );
 });
+
+t.test(
+  "of what waits for a later batch a newer update replaces only the entries that it changes",
+  async (t) => {
+    const read = (key: string) => ({
+      name: key,
+      valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${key}']` } },
+    });
+    const at = (cpu: string, memory: string, side: string, annotations: Record<string, string>): Template => {
+      const resources = { requests: { cpu, memory } };
+      const main = { name: "main", image: "a:1", resources, env: [read("x"), read("y")] };
+      return { metadata: { annotations }, spec: { containers: [main, { name: "side", image: side }] } };
+    };
+    const resources = { requests: { cpu: "1", memory: "1Gi" } };
+    const pod = running(
+      [container("main", "a:1", { resources, ...barrier(0) }), container("side", "b:1", barrier(1))],
+      { annotations: { x: "1", y: "1" } },
+    );
+    const first = at("1", "1Gi", "b:1", { x: "1", y: "1" });
+    const second = at("2", "1Gi", "b:broken", { x: "2", y: "1" });
+    const waiting = startInPlace(pod, changeOf(first, second), target, options, now).after;
+    const third = withUnissued(waiting, changeOf(second, at("2", "2Gi", "b:2", { x: "2", y: "2" })));
+    t.same(third.resources, { main: { requests: { cpu: "2", memory: "2Gi" } } });
+    t.same(third.refMetadata, { main: { annotations: { x: "2", y: "2" } } });
+    const without = withUnissued(waiting, changeOf(second, at("2", "1Gi", "b:2", { y: "1" })));
+    t.same(without.refMetadata, {});
+    t.notOk("x" in startInPlace(waiting, without, target, options, now).after.annotations);
+  },
+);
 
 t.test("what a node tells that has not seen the new spec is about an older one", async (t) => {
   const pod = running([container("main", "a:1")]);
@@ -579,4 +609,75 @@ t.test("a lean update is one request; until its containers run the pod is not re
   const full = startInPlace(restarted, next, target, options, now);
   t.equal(full.steps.length, 2);
   t.notOk("refit.dev/lean-update" in full.after.annotations, "the next update may be an ordinary one");
+});
+
+t.test(
+  "what the template loses goes from the pod, also the last entry of a map, and nothing else",
+  async (t) => {
+    const annotated = template({ main: "a:1" }, { annotations: { restartedAt: "noon" } });
+    const pod = running([container("main", "a:1")], { annotations: { restartedAt: "noon", theirs: "1" } });
+    for (const bare of [template({ main: "a:1" }), template({ main: "a:1" }, { annotations: {} })]) {
+      const change = changeOf(annotated, bare);
+      const { steps, after } = startInPlace(pod, change, target, options, now);
+      t.match(body(steps[0]), { metadata: { annotations: { restartedAt: null } } });
+      t.match(after.annotations, { theirs: "1", restartedAt: undefined });
+      const held = startInPlace(pod, change, { ...target, graceSeconds: 5 }, options, now).after;
+      const step = refreshInPlace(held, () => true, options, now + 5000);
+      t.equal(step.kind, "write");
+      if (step.kind === "write")
+        t.match(step.write.after.annotations, { theirs: "1", restartedAt: undefined });
+    }
+  },
+);
+
+t.test("finalizers of the template come and go with an update, beside those of others", async (t) => {
+  const having = (finalizer: string) => template({ main: "a:1" }, { finalizers: ["x/kept", finalizer] });
+  const finalizers = ["x/kept", "x/old", "x/theirs"];
+  const pod = running([container("main", "a:1")], { finalizers });
+  const change = changeOf(having("x/old"), having("x/new"));
+  const { steps, after } = startInPlace(pod, change, target, options, now);
+  t.same(
+    steps.map(({ subresource = "spec" }) => subresource),
+    ["status", "spec"],
+    "they do not go through the status subresource",
+  );
+  const wanted = ["x/kept", "x/theirs", "x/new"];
+  t.same(after.finalizers, wanted);
+  const patched = applyStrategicPatch({ metadata: { finalizers } }, steps[1]?.body ?? {}, "Pod");
+  t.match(patched, { metadata: { finalizers: ["x/new", "x/kept", "x/theirs"] } });
+
+  const held = startInPlace(pod, change, { ...target, graceSeconds: 5 }, options, now).after;
+  t.same(held.finalizers, finalizers, "after the grace period");
+  const step = refreshInPlace(held, () => true, options, now + 5000);
+  t.same(step.kind === "write" ? step.write.after.finalizers : [], wanted);
+  const back = withUnissued(held, changeOf(having("x/new"), having("x/old")));
+  t.same([...startInPlace(held, back, target, options, now).after.finalizers].sort(), finalizers);
+  t.same(
+    startInPlace(pod, changeOf(having("x/old"), template({ main: "a:1" })), target, options, now).after
+      .finalizers,
+    ["x/theirs"],
+    "also the last one",
+  );
+});
+
+t.test("a container of the template that the pod was made without is not added to it", async (t) => {
+  const pod = running([container("main", "a:1")], { annotations: { mode: "1" } });
+  const change = changeOf(
+    modeTemplate("1", { main: "a:1", left: "b:1" }),
+    modeTemplate("2", { main: "a:1", left: "b:2" }),
+  );
+  const onlyLeft = { ...change, refMetadata: { left: change.refMetadata["left"] ?? {} } };
+  for (const graceSeconds of [0, 5]) {
+    let { after } = startInPlace(pod, onlyLeft, { ...target, graceSeconds }, options, now);
+    const step = graceSeconds > 0 ? refreshInPlace(after, () => true, options, now + 5000) : undefined;
+    if (step?.kind === "write") {
+      t.notMatch(step.write.steps[0]?.body, { spec: {} });
+      after = step.write.after;
+    }
+    t.equal(after.annotations["mode"], "2");
+    t.match(inPlaceState(after).value, { lastContainerStatuses: null, nextContainerImages: undefined });
+    t.ok(isCompleted(after, options), "nothing is waited for");
+  }
+  const { steps } = startInPlace(pod, onlyLeft, target, options, now);
+  for (const step of steps) t.notOk("spec" in step.body);
 });

@@ -15,6 +15,7 @@ export interface PodChange {
   labels?: Record<string, string | null>;
   annotations?: Record<string, string | null>;
   addFinalizers?: readonly string[];
+  removeFinalizers?: readonly string[];
   conditions?: readonly ConditionChange[];
   images?: Readonly<Record<string, string>>;
   resources?: Readonly<Record<string, ResourceAmounts>>;
@@ -60,6 +61,9 @@ export function podPatch(
   }
   if (change.addFinalizers !== undefined && change.addFinalizers.length > 0)
     metadata["finalizers"] = change.addFinalizers;
+  const { removeFinalizers = [] } = change;
+  const removed = removeFinalizers.filter((finalizer) => pod.finalizers.includes(finalizer));
+  if (removed.length > 0) metadata["$deleteFromPrimitiveList/finalizers"] = removed;
   if (change.releaseOwner !== undefined) {
     metadata["ownerReferences"] = [{ $patch: "delete", uid: change.releaseOwner }];
   }
@@ -117,13 +121,20 @@ export function afterChange(pod: Pod, change: PodChange, now: number): Pod {
     ...pod,
     labels: merged(pod.labels, change.labels),
     annotations: merged(pod.annotations, change.annotations),
-    finalizers: change.addFinalizers
-      ? [...new Set([...pod.finalizers, ...change.addFinalizers])]
-      : pod.finalizers,
+    finalizers: finalizersAfter(pod, change),
     conditions: change.conditions ? mergedConditions(pod.conditions, change.conditions, now) : pod.conditions,
     containers: change.images || change.resources ? mergedContainers(pod.containers, change) : pod.containers,
     controller: controllerAfter(pod, change),
   };
+}
+
+function finalizersAfter(
+  pod: Pod,
+  { addFinalizers = [], removeFinalizers = [] }: PodChange,
+): Pod["finalizers"] {
+  if (addFinalizers.length + removeFinalizers.length === 0) return pod.finalizers;
+  const kept = pod.finalizers.filter((finalizer) => !removeFinalizers.includes(finalizer));
+  return [...new Set([...kept, ...addFinalizers])];
 }
 
 function controllerAfter(pod: Pod, { releaseOwner, addOwner }: PodChange): Pod["controller"] {
