@@ -20,7 +20,7 @@ import {
   withClaimVolumes,
   withGates,
 } from "../../rollout/pods/pod_manifest.ts";
-import { IN_PLACE_READY, isActive } from "../../rollout/pods/pod_state.ts";
+import { IN_PLACE_READY, isActive, isAvailable } from "../../rollout/pods/pod_state.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
 import type { PodCreation, PodDeletion } from "../../rollout/writes/actions.ts";
@@ -207,12 +207,14 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
   const held: string[] = [];
   const chosen = prepared.length > 0 || specified.length > 0 ? specified : surplusMembers(state);
   for (const member of chosen) {
-    const { pod, ready, busy } = member;
-    if (ready && readyLimit <= 0) {
+    const { pod, busy } = member;
+    // Also ready ones are out of service while a hook or an update in place holds them: nobody waits for their end.
+    const isServing = isAvailable(pod, 0, now);
+    if (isServing && readyLimit <= 0) {
       held.push(pod.name);
       continue;
     }
-    if (ready) readyLimit--;
+    if (isServing) readyLimit--;
     if (busy) continue;
     decisions.take(
       isHooked(pod, hook)
@@ -223,8 +225,8 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
   if (held.length === 0) return;
   decisions.wait({
     reason: "Budget",
-    message: `${held.length} ready pods wait to be deleted: maxUnavailable allows no more unavailable pods`,
-    until: "other pods become available",
+    message: `${counted(held.length, "ready pod waits", "ready pods wait")} to be deleted: maxUnavailable allows no more unavailable pods`,
+    until: "other pods become available, or maxUnavailable is raised",
     pods: held.slice(0, 10),
   });
 }

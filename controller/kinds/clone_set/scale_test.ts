@@ -170,3 +170,59 @@ t.test("a set that shrinks while creations are under way keeps as many stored po
   t.ok(deleted > 100, `${deleted} pods went while creations were under way`);
   t.end();
 });
+
+t.test("pods that a hook or an update in place keeps out of service are deleted at once", (t) => {
+  const states = ["PreparingNormal", "PreparingUpdate", "Updating", "Updated"];
+  for (const state of [...states, "Normal"]) {
+    for (const how of ["scale in", "specified"]) {
+      const model = new Model(cloneSet("web", { replicas: 5 }));
+      const random = randomOf(23);
+      const lifecycle = { preNormal: { labelsHandler: { never: "true" } } };
+      const plan = () =>
+        planCloneSet(
+          cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
+        );
+      settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+      const doomed: Record<string, string> = how === "specified" ? { [SPECIFIED_DELETE]: "" } : {};
+      for (const pod of model.owned())
+        model.change(pod.name, { labels: { ...pod.labels, ...doomed, [STATE_LABEL]: state } });
+      model.changeSpec((spec) => {
+        spec.lifecycle = lifecycle;
+        if (how === "scale in") spec.replicas = 2;
+      });
+      const deleted = plan().actions.filter(({ type }) => type === "delete pod").length;
+      const all = how === "scale in" ? 3 : 5;
+      const limited = how === "scale in" ? 3 : 1;
+      t.equal(deleted, state === "Normal" ? limited : all, `${how} of pods in ${state}`);
+    }
+  }
+  t.end();
+});
+
+t.test("a claim has what its template says of it", (t) => {
+  const metadata = {
+    name: "data",
+    labels: { tier: "db" },
+    annotations: { backup: "daily" },
+    finalizers: ["example.com/backup"],
+  };
+  const model = new Model(cloneSet("web", { replicas: 1, volumeClaimTemplates: [{ metadata, spec: {} }] }));
+  const plan = () =>
+    planCloneSet(
+      cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random: () => 0 }),
+    );
+  for (const action of plan().actions) model.perform(action);
+  const [creation] = plan().actions.flatMap((action) => (action.type === "create pod" ? action.effects : []));
+  t.match(creation, {
+    resource: "claims",
+    body: {
+      metadata: {
+        name: "data-web-bbbbb",
+        labels: { tier: "db", app: "web", "apps.kruise.io/cloneset-instance-id": "bbbbb" },
+        annotations: { backup: "daily" },
+        finalizers: ["example.com/backup"],
+      },
+    },
+  });
+  t.end();
+});

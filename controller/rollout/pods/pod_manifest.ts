@@ -81,6 +81,7 @@ export function claimBody(
   labels: Readonly<Record<string, string>>,
   owner: OwnerReference | undefined,
 ): ObjectBody {
+  const { annotations, finalizers } = template.metadata;
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -88,8 +89,8 @@ export function claimBody(
       name,
       namespace,
       labels: { ...template.metadata.labels, ...labels },
-      ...(template.metadata.annotations ? { annotations: template.metadata.annotations } : {}),
-      ...(template.metadata.finalizers ? { finalizers: template.metadata.finalizers } : {}),
+      ...(annotations ? { annotations } : {}),
+      ...(finalizers ? { finalizers } : {}),
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     spec: template.spec,

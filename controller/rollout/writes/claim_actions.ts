@@ -46,6 +46,13 @@ export function claimCreation(namespace: string, claim: NewClaim) {
   } as const;
 }
 
-export function claimDeletion(claim: PersistentVolumeClaim, refusal: Refusal) {
+/** Of a pod that was deleted before it. */
+export function claimDeletionWithPod(claim: PersistentVolumeClaim) {
+  const message = `failed to delete pvc ${claim.name}: {error}`;
+  const failed = failureOf({}, { reason: "FailedDelete", message });
+  return claimDeletion(claim, { failed, condition: { part: "scale", message } });
+}
+
+function claimDeletion(claim: PersistentVolumeClaim, refusal: Refusal) {
   return { ...targetOf("claims", claim), type: "delete", uid: claim.uid, ...refusal } as const;
 }

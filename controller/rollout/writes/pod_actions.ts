@@ -3,8 +3,9 @@ import type { PodTemplate } from "../../../crds/index.ts";
 import type { ObjectMeta } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim, Pod, Priority } from "../../../kube/index.ts";
 import type { InPlaceStep } from "../in_place/update.ts";
+import { lifecycleState } from "../lifecycle/lifecycle.ts";
 import { acceptedPod } from "../pods/pod_manifest.ts";
-import { conditionOf, IN_PLACE_READY, isReady, KRUISE_READY } from "../pods/pod_state.ts";
+import { conditionOf, IN_PLACE_READY, isAvailable, isReady, KRUISE_READY } from "../pods/pod_state.ts";
 import { failureOf, type Reports, successOf, targetOf } from "./action_parts.ts";
 import type {
   Concern,
@@ -15,7 +16,7 @@ import type {
   RolloutEffect,
   Waiting,
 } from "./actions.ts";
-import { claimCreation, claimDeletion, type NewClaim } from "./claim_actions.ts";
+import { claimCreation, claimDeletionWithPod, type NewClaim } from "./claim_actions.ts";
 import { type PodChange, type PodWrite, podWrite } from "./pod_patch.ts";
 
 /** Creations share one backoff: what refuses one pod refuses the next. */
@@ -156,7 +157,7 @@ export function deletePod(
     ...targetOf("pods", pod),
     type: "delete",
     uid: pod.uid,
-    ...(isReady(pod) ? {} : { resourceVersion: pod.resourceVersion }),
+    ...(mayEnterService(pod) ? { resourceVersion: pod.resourceVersion } : {}),
     succeeded: successOf(reports),
     ...refusal,
   };
@@ -167,8 +168,13 @@ export function deletePod(
     concern: "scale",
     pod,
     after: { ...pod, deletionAt: pod.deletionAt ?? 0 },
-    effects: [deletion, ...claims.map((claim) => claimDeletion(claim, refusal))],
+    effects: [deletion, ...claims.map(claimDeletionWithPod)],
   };
+}
+
+/** What is about to be deleted comes back only by us. */
+function mayEnterService(pod: Pod): boolean {
+  return !isReady(pod) || (lifecycleState(pod) !== "PreparingDelete" && !isAvailable(pod, 0, 0));
 }
 
 /** A pod waits for its node, or for time, before its update in place goes on. */

@@ -4,9 +4,10 @@ import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import type { InPlaceChange } from "../in_place/change.ts";
 import { startInPlace } from "../in_place/update.ts";
 import { beforeUpdate, preparingDelete } from "../lifecycle/hooks.ts";
+import { STATE_LABEL } from "../lifecycle/lifecycle.ts";
 import { gateOn } from "../pods/readiness.ts";
 import type { PodPatchAction } from "./actions.ts";
-import { patchPod, writePod } from "./pod_actions.ts";
+import { deletePod, patchPod, writePod } from "./pod_actions.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const options = { verticalScaling: true, resizeSubresource: true, resetsManagers: false };
@@ -106,3 +107,18 @@ t.test(
     t.end();
   },
 );
+
+t.test("a pod that is out of service and may come back is deleted only as it was seen", (t) => {
+  const seen = (changes: Partial<Pod>) => {
+    const [effect] = deletePod(serving({ resourceVersion: "7", ...changes })).effects;
+    return effect?.type === "delete" ? effect.resourceVersion : "no deletion";
+  };
+  const inState = (state: string) => ({ labels: { [STATE_LABEL]: state } });
+  t.equal(seen({}), undefined);
+  t.equal(seen(inState("Normal")), undefined);
+  t.equal(seen({ conditions: [] }), "7", "not ready");
+  for (const state of ["PreparingNormal", "PreparingUpdate", "Updating", "Updated"])
+    t.equal(seen(inState(state)), "7", state);
+  t.equal(seen(inState("PreparingDelete")), undefined, "on its way out");
+  t.end();
+});

@@ -310,7 +310,7 @@ delete persistentvolumeclaims data-1 high {"uid":"2"}
   1 Forbidden, lost answer: Warning FailedDelete failed to delete pod app-1: no; again after 1 ms; scale: failed to delete pod app-1: no
   2 Conflict, Aborted: holds no pod while pending; again after 1 ms
   2 NotFound: holds no pod while pending; holds no claim while pending; again after 0 ms; scale: well
-  2 Forbidden, lost answer: holds no pod while pending; Warning FailedDelete failed to delete pod app-1: no; again after 1 ms; scale: failed to delete pod app-1: no
+  2 Forbidden, lost answer: holds no pod while pending; Warning FailedDelete failed to delete pvc data-1: no; again after 1 ms; scale: failed to delete pvc data-1: no
 
 the end of a pod with words
 delete pods app-1 high {"uid":"1","resourceVersion":"1"}
