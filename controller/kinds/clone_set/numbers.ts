@@ -64,6 +64,8 @@ interface CloneSetStrategy {
   scaleMaxUnavailable?: IntOrString | undefined;
 }
 
+export const DEFAULT_MAX_UNAVAILABLE = "20%";
+
 /** Rule 22. Text that is no number counts as 0: admission refuses it, older objects may hold it. */
 export function limitsOf(strategy: CloneSetStrategy): Limits {
   const total = strategy.replicas;
@@ -75,7 +77,7 @@ export function limitsOf(strategy: CloneSetStrategy): Limits {
     return {
       replicas: total,
       partition: 0,
-      maxUnavailable: scaled("20%", total, false),
+      maxUnavailable: scaled(DEFAULT_MAX_UNAVAILABLE, total, false),
       maxSurge: 0,
       scaleMaxUnavailable,
     };
@@ -84,13 +86,14 @@ export function limitsOf(strategy: CloneSetStrategy): Limits {
   return {
     replicas: total,
     partition: orZero(() => partitionReplicas(strategy.partition, total)),
-    maxUnavailable: scaled(strategy.maxUnavailable ?? "20%", total, maxSurge === 0),
+    maxUnavailable: scaled(strategy.maxUnavailable ?? DEFAULT_MAX_UNAVAILABLE, total, maxSurge === 0),
     maxSurge,
     scaleMaxUnavailable,
   };
 }
 
-function scaled(value: IntOrString, total: number, roundUp: boolean): number {
+/** Not negative, and 0 for text that is no number. */
+export function scaled(value: IntOrString, total: number, roundUp: boolean): number {
   return Math.max(
     0,
     orZero(() => scaledValueOfFraction(value, total, roundUp)),

@@ -3,6 +3,7 @@
 import type { Decisions } from "../../rollout/decisions.ts";
 import { type ImageWait, imageWait, longestWaitMs } from "../../rollout/images/image_wait.ts";
 import { planPullJobs } from "../../rollout/images/pre_download.ts";
+import { DEFAULT_MAX_UNAVAILABLE, scaled } from "./numbers.ts";
 import type { CloneSetState } from "./state.ts";
 
 export function planPreDownload(state: CloneSetState, decisions: Decisions): void {
@@ -10,7 +11,8 @@ export function planPreDownload(state: CloneSetState, decisions: Decisions): voi
   if (observed.pullJobs === undefined) return;
   const settings = inPlaceStrategy(state);
   const { policy, onDelete, limits } = state.strategy;
-  const { template, selector } = observed.set.spec;
+  const { template, selector, updateStrategy } = observed.set.spec;
+  const maxUnavailable = updateStrategy?.rollingUpdate?.maxUnavailable ?? DEFAULT_MAX_UNAVAILABLE;
   const actions = planPullJobs({
     owner: { kind: "CloneSet", name, namespace, uid },
     template,
@@ -18,7 +20,8 @@ export function planPreDownload(state: CloneSetState, decisions: Decisions): voi
     update: state.update,
     current: state.current,
     jobs: observed.pullJobs,
-    strategy: { policy, onDelete, ...limits },
+    // Rounded down, whatever the surge is (rule 59).
+    strategy: { policy, onDelete, ...limits, maxUnavailable: scaled(maxUnavailable, limits.replicas, false) },
     begun: () => hasBegun(state),
     parallelism: settings["imagePreDownloadParallelism"] ?? 1,
     timeoutSeconds: settings["imagePreDownloadTimeoutSeconds"] ?? 300,

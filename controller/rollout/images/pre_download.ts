@@ -34,6 +34,7 @@ interface Pace {
   onDelete: boolean;
   replicas: number;
   partition: number;
+  /** A percentage of it is rounded down. */
   maxUnavailable: number;
 }
 
@@ -42,7 +43,7 @@ interface PreDownload extends Omit<PullJobs, "hashLabel"> {
   /** Jobs that the workload controls. */
   jobs: readonly { name: string; uid: string }[];
   strategy: Pace;
-  /** Enough pods run the new revision for the others' images to be pulled. */
+  /** Enough pods run the new revision for it to be decided whether the others' images are pulled. */
   begun: () => boolean;
   /** Pods wait for their image: the decision is kept only when the jobs are there, so that none is missed. */
   waits: boolean;
@@ -56,9 +57,9 @@ export function planPullJobs(input: PreDownload): OtherAction[] {
   }
   const stored = update.stored;
   if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return [];
+  if (!input.begun()) return [];
   const images = isWorthwhile(input.strategy) ? changedImages(input) : undefined;
   if (images === undefined) return [mark(update, IGNORED)];
-  if (!input.begun()) return [];
   const made = Object.entries(images)
     .filter(([container]) => !jobs.some(({ name }) => name === pullJobName(update, container)))
     .map(([container, image]) => pullJob({ ...input, hashLabel: HASH_LABEL }, container, image));
