@@ -4,14 +4,8 @@ import type { PodTemplate } from "../../../crds/index.ts";
 import { counted } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
-import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
-import {
-  isHooked,
-  STATE_LABEL,
-  STATE_TIME,
-  stateMetadata,
-  timestamp,
-} from "../../rollout/lifecycle/lifecycle.ts";
+import { backFromDeletion, preparingDelete } from "../../rollout/lifecycle/hooks.ts";
+import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
 import {
   claimBody,
@@ -188,7 +182,7 @@ function planCancelDeletion(state: CloneSetState, decisions: Decisions): boolean
   if (kept === 0) return false;
   const order = deletionOrder(held, state.topology);
   for (const { pod } of order.slice(order.length - kept))
-    decisions.take(patchPod(pod, stateMetadata("PreparingNormal", state.now), state.now, "scale"));
+    decisions.take(patchPod(pod, backFromDeletion(pod, state.now), state.now, "scale"));
   return true;
 }
 

@@ -226,3 +226,40 @@ t.test("a claim has what its template says of it", (t) => {
   });
   t.end();
 });
+
+t.test("a pod that its hook marked not ready is ready again when it comes back", (t) => {
+  const held = { [hook]: "true" };
+  const preDelete = { labelsHandler: held, markPodNotReady: true };
+  const model = new Model(
+    cloneSet("web", {
+      replicas: 3,
+      template: {
+        metadata: { labels: { app: "web", ...held } },
+        spec: {
+          containers: [{ name: "main", image: "app:1" }],
+          readinessGates: [{ conditionType: "KruisePodReady" }],
+        },
+      },
+      lifecycle: { preDelete },
+    }),
+  );
+  const random = randomOf(23);
+  const plan = () =>
+    planCloneSet(
+      cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
+    );
+  const settled = (replicas: number, markPodNotReady: boolean) => {
+    model.changeSpec((spec) => {
+      spec.replicas = replicas;
+      spec.lifecycle = { preDelete: { ...preDelete, markPodNotReady } };
+    });
+    settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    return model.available();
+  };
+  t.equal(settled(3, true), 3);
+  t.equal(settled(2, true), 2);
+  t.equal(model.pods.size, 3, "the third one is held");
+  t.equal(settled(3, false), 3);
+  t.equal(model.pods.size, 3);
+  t.end();
+});

@@ -14,6 +14,11 @@ export function preparingDelete(pod: Pod, hook: Hook | undefined, now: number): 
   return { ...stateMetadata("PreparingDelete", now), conditions };
 }
 
+/** The pod is wanted again, and ready again: the hook may have marked it while it still said so. */
+export function backFromDeletion(pod: Pod, now: number): PodChange {
+  return { ...stateMetadata("PreparingNormal", now), conditions: removeNotReadyKey(pod, PRE_DELETE_KEY) };
+}
+
 /** What is to be done or waited for before a pod is updated in place; undefined: nothing. */
 export function beforeUpdate(
   { pod, state }: { readonly pod: Pod; readonly state: LifecycleState },
