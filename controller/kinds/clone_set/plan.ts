@@ -15,13 +15,11 @@ import { createRevision, maintainRevisions } from "../../rollout/revisions/revis
 import { planHistory } from "../../rollout/revisions/revision_history.ts";
 import { HASH_LABEL, shortHash } from "../../rollout/revisions/revisions.ts";
 import type { Plan } from "../../rollout/writes/actions.ts";
-import { writePod } from "../../rollout/writes/pod_actions.ts";
-import { type PodChange, podWrite } from "../../rollout/writes/pod_patch.ts";
 import { patchWorkload } from "../../rollout/writes/workload_actions.ts";
 import { storedCounts } from "./classify.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { planRefresh } from "./refresh.ts";
-import { planClaims, planScale } from "./scale.ts";
+import { planClaims, planRelease, planScale } from "./scale.ts";
 import type { CloneSetState } from "./state.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { CLAIM_HASH } from "./strategy.ts";
@@ -88,14 +86,6 @@ function planRevision(state: CloneSetState, decisions: Decisions): void {
   // Of those that a former owner left, the one that has the template becomes ours; no pod does (rule 5).
   const kept = update.stored === undefined ? [] : [update.stored];
   decisions.takeAll(maintainRevisions(kept, state, owner, claimHash));
-}
-
-/** Owned pods whose labels no longer match lose the owner and live on (rule 5). */
-function planRelease({ pods, uid, now }: CloneSetState, decisions: Decisions): void {
-  for (const { pod } of pods.entries(pods.groups.toRelease)) {
-    const change: PodChange = { releaseOwner: uid };
-    decisions.take(writePod(pod, podWrite(pod, change, now), "scale"));
-  }
 }
 
 /** Names that are no active pods any more leave `podsToDelete` (rule 36). */

@@ -2,7 +2,7 @@
 
 import type { PodTemplate } from "../../../crds/index.ts";
 import { counted } from "../../../kube/core/index.ts";
-import type { PersistentVolumeClaim } from "../../../kube/index.ts";
+import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { backFromDeletion, preparingDelete } from "../../rollout/lifecycle/hooks.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../../rollout/lifecycle/lifecycle.ts";
@@ -20,7 +20,8 @@ import { type Revision, shortHash, templateOf } from "../../rollout/revisions/re
 import type { PodCreation, PodDeletion } from "../../rollout/writes/actions.ts";
 import { deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
 import { isBeingCreated } from "../../rollout/writes/pending_pods.ts";
-import { createPod, deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
+import { createPod, deletePod, patchPod, writePod } from "../../rollout/writes/pod_actions.ts";
+import { podWrite } from "../../rollout/writes/pod_patch.ts";
 import { deletionOrder } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
 import { type CloneSetMember, INSTANCE_ID, instanceId, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
@@ -79,8 +80,8 @@ function freeInstanceIds(state: CloneSetState): { next(): string | undefined } {
   const inUse = new Set<string>();
   const terminating = new Set<string>();
   for (const pod of state.pods.pods()) {
-    inUse.add(instanceId(pod));
-    if (pod.deletionAt !== undefined) terminating.add(instanceId(pod));
+    inUse.add(idOf(state, pod));
+    if (pod.deletionAt !== undefined) terminating.add(idOf(state, pod));
   }
   const reusable = new Set<string>();
   const blocked = new Set<string>();
@@ -109,6 +110,19 @@ function freshId(inUse: Set<string>, random: () => number): string {
     inUse.add(id);
     return id;
   }
+}
+
+/** Its label may be gone, its name stays. */
+function idOf({ name }: CloneSetState, pod: Pod): string {
+  return instanceId(pod) || pod.name.slice(name.length + 1);
+}
+
+function claimsOf(state: CloneSetState, pod: Pod): PersistentVolumeClaim[] {
+  const id = idOf(state, pod);
+  return state.observed.claims.filter(
+    (claim) =>
+      id !== "" && instanceId(claim) === id && claim.deletionAt === undefined && isOwnClaim(state, claim),
+  );
 }
 
 function isOwnClaim(state: CloneSetState, claim: PersistentVolumeClaim): boolean {
@@ -251,32 +265,43 @@ function membersIn({ pods }: CloneSetState, group: "preparingDelete" | "specifie
 }
 
 function deleteMember(state: CloneSetState, { pod }: CloneSetMember): PodDeletion {
-  const id = instanceId(pod);
-  const claims = state.observed.claims.filter(
-    (claim) =>
-      id !== "" && instanceId(claim) === id && claim.deletionAt === undefined && isOwnClaim(state, claim),
-  );
   return deletePod(pod, {
-    claims,
+    claims: claimsOf(state, pod),
     succeeded: { reason: "SuccessfulDelete", message: `succeed to delete pod ${pod.name}` },
   });
+}
+
+/**
+ * Owned pods whose labels no longer match lose the owner and live on (rule 5), with their claims: left to the set, these would be
+ * deleted under them, or be used again under a name that is taken.
+ */
+export function planRelease(state: CloneSetState, decisions: Decisions): void {
+  const { pods, uid, now } = state;
+  for (const { pod } of pods.entries(pods.groups.toRelease)) {
+    const claims = claimsOf(state, pod);
+    for (const claim of claims) decisions.take(patchClaim(claim, podOwnedClaim(state, claim, pod)));
+    if (claims.length === 0)
+      decisions.take(writePod(pod, podWrite(pod, { releaseOwner: uid }, now), "scale"));
+  }
 }
 
 /** Claims of vanished pods when they are not to be used again (rule 20). */
 export function planClaims(state: CloneSetState, decisions: Decisions): void {
   const { claims } = state.observed;
   if (state.strategy.reuseClaims || claims.length === 0) return;
-  const pods = new Map(state.pods.pods().map((pod) => [instanceId(pod), pod]));
+  const { toRelease } = state.pods.groups;
+  const pods = new Map(state.pods.pods().map((pod) => [idOf(state, pod), pod]));
   for (const claim of claims) {
     const id = instanceId(claim);
     if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(state, claim)) continue;
     const pod = pods.get(id);
     if (pod === undefined) decisions.take(deleteClaim(claim));
-    else if (!isActive(pod)) decisions.take(patchClaim(claim, podOwnedClaim(state, claim, pod)));
+    else if (!isActive(pod) && !toRelease.has(pod.name))
+      decisions.take(patchClaim(claim, podOwnedClaim(state, claim, pod)));
   }
 }
 
-/** The inactive pod becomes the claim's controller in the place of the set: they go together. */
+/** The pod becomes the claim's controller in the place of the set: they go together. */
 function podOwnedClaim(
   state: CloneSetState,
   claim: PersistentVolumeClaim,

@@ -263,3 +263,38 @@ t.test("a pod that its hook marked not ready is ready again when it comes back",
   t.equal(model.pods.size, 3);
   t.end();
 });
+
+t.test("a pod that is released keeps its claims, and its name is not used again", (t) => {
+  for (const enablePVCReuse of [true, false]) {
+    for (const keepsId of [true, false]) {
+      const model = new Model(
+        cloneSet("web", {
+          replicas: 2,
+          scaleStrategy: { enablePVCReuse },
+          volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }],
+        }),
+      );
+      const random = randomOf(23);
+      const plan = () =>
+        planCloneSet(
+          cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
+        );
+      const settled = () => settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+      settled();
+      const [released] = model.owned();
+      if (released === undefined) throw new Error("no pod was made");
+      const { name, uid, labels } = released;
+      model.change(name, { labels: { ...(keepsId ? labels : {}), app: "quarantine" } });
+      settled();
+      t.equal(model.pods.get(name)?.controller, undefined);
+      t.match(model.claims.get(`data-${name}`)?.owners, [{ kind: "Pod", uid }]);
+      model.changeSpec((spec) => {
+        spec.replicas = 4;
+      });
+      settled();
+      t.equal(model.available(), 4, enablePVCReuse ? "claims are used again" : "claims go with their pods");
+      t.equal(model.claims.size, 5);
+    }
+  }
+  t.end();
+});
