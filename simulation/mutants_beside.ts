@@ -138,7 +138,7 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "a pod that was out of service is deleted although it serves by now",
     file: "controller/rollout/writes/pod_actions.ts",
-    from: "    ...(isReady(pod) ? {} : { resourceVersion: pod.resourceVersion }),",
+    from: "    ...(mayEnterService(pod) ? { resourceVersion: pod.resourceVersion } : {}),",
     to: "",
   },
   {
