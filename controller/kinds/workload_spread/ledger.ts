@@ -42,8 +42,9 @@ export function record(
   now: number,
 ): Recorded {
   const versions = new Map<string, readonly Row[]>();
+  const known = entries.some((entry) => needsSize(spread, entry)) ? size : undefined;
   const subsets = entries.map((entry) => {
-    const rows = versions.get(entry.version) ?? rowsOf(spread, entry.version, size);
+    const rows = versions.get(entry.version) ?? rowsOf(spread, entry.version, known);
     versions.set(entry.version, rows);
     return entry.type === "creation"
       ? created(rows, entry.key, now)
@@ -61,10 +62,20 @@ export function record(
 
 /**
  * Whether the size of the workload decides: for a percentage of which the controller has not said yet what it is worth, in
- * this version of the pods and this generation of the object.
+ * this version of the pods and this generation of the object; and for what leaves a full subset, which may be over its cap.
  */
-export function needsSize(spread: WorkloadSpread, version: string): boolean {
-  return spread.spec.subsets.some((subset) => isRelative(subset) && !isWorkedOut(spread, version, subset));
+export function needsSize(spread: WorkloadSpread, entry: LedgerEntry): boolean {
+  const { version } = entry;
+  return spread.spec.subsets.some((subset) => {
+    if (!isRelative(subset)) return false;
+    if (!isWorkedOut(spread, version, subset)) return true;
+    const { name } = subset;
+    return (
+      entry.type === "deletion" &&
+      entry.subset === name &&
+      storedStatus(spread, version, name)?.missingReplicas === 0
+    );
+  });
 }
 
 function isWorkedOut(spread: WorkloadSpread, version: string, { name }: WorkloadSpreadSubset): boolean {
@@ -119,15 +130,15 @@ class Row {
   }
 }
 
-/** In the order of the spec. */
-function rowsOf(spread: WorkloadSpread, version: string, size: number): Row[] {
+/** In the order of the spec. `size`: undefined where the ledger itself tells what percentages are worth. */
+function rowsOf(spread: WorkloadSpread, version: string, size: number | undefined): Row[] {
   return spread.spec.subsets.map((subset) => {
     const { name } = subset;
     const stored = storedStatus(spread, version, name) ?? { name, replicas: 0, missingReplicas: 0 };
     const cap =
-      isRelative(subset) && isWorkedOut(spread, version, subset)
-        ? stored.missingReplicas + takenIn(stored)
-        : capOf(subset, size);
+      size === undefined && isRelative(subset)
+        ? stored.missingReplicas + Math.max(0, takenIn(stored))
+        : capOf(subset, size ?? -1);
     return new Row(stored, cap);
   });
 }

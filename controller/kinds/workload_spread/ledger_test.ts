@@ -130,7 +130,8 @@ t.test("closed subsets are passed over, in the ledger of the version alone", asy
 
 t.test("percentages: of the size at first, then what the controller made of them", async (t) => {
   const spread = spreadOf(["34%", "33%", "33%"]);
-  t.ok(needsSize(spread, version));
+  const one = creation("p");
+  t.ok(needsSize(spread, one));
   const keys = ["p", "q", "r", "s", "u", "v", "w"].map((key) => creation(key));
   t.strictSame(all(spread, keys, 4).subsets, ["a", "a", "b", "b", "c", "c", undefined]);
   t.strictSame(all(spread, keys.slice(0, 1), -1).subsets, [undefined], "nothing of a size that is not known");
@@ -138,10 +139,10 @@ t.test("percentages: of the size at first, then what the controller made of them
     spread,
     ["a", "b", "c"].map((name) => ({ name, replicas: 0, missingReplicas: 1 })),
   );
-  t.notOk(needsSize(worked, version));
-  t.ok(needsSize({ ...worked, metadata: { ...worked.metadata, generation: 2 } }, version));
-  t.ok(needsSize(worked, "other"));
-  t.notOk(needsSize(spreadOf([3, undefined]), version));
+  t.notOk(needsSize(worked, one));
+  t.ok(needsSize({ ...worked, metadata: { ...worked.metadata, generation: 2 } }, one));
+  t.ok(needsSize(worked, creation("p", "other")));
+  t.notOk(needsSize(spreadOf([3, undefined]), one));
   t.strictSame(all(worked, keys.slice(0, 4), -1).subsets, ["a", "b", "c", undefined]);
 });
 
@@ -162,6 +163,35 @@ t.test("pods of StatefulSets are placed by ordinal", async (t) => {
     ],
   };
   t.strictSame(of(spreadOf([5, 5, undefined], { status })), ["b", "b", "c", "c", "c", "c"]);
+});
+
+t.test("percentages place pods as the numbers that they amount to", async (t) => {
+  const entry = fc.oneof(
+    fc.nat(7).map((number) => creation(`n${number}`)),
+    fc.tuple(fc.nat(7), fc.nat(2)).map(([number, index]) => deletion(`p${number}`, subsetName(index))),
+  );
+  const subset = fc.record({ cap: fc.option(fc.nat(10), { nil: undefined }), replicas: fc.nat(8) });
+  const property = fc.property(
+    fc.array(subset, { minLength: 1, maxLength: 3 }),
+    fc.array(fc.array(entry, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
+    (subsets, batches) => {
+      const rows = subsets.map(({ cap, replicas }, index) => ({
+        name: subsetName(index),
+        replicas,
+        missingReplicas: cap === undefined ? -1 : Math.max(0, cap - replicas),
+      }));
+      const caps = subsets.map(({ cap }) => cap);
+      let numbers = withRows(spreadOf(caps), rows);
+      let shares = withRows(spreadOf(caps.map((cap) => (cap === undefined ? cap : `${cap * 10}%`))), rows);
+      return batches.every((batch) => {
+        const [number, share] = [all(numbers, batch, 10), all(shares, batch, 10)];
+        [numbers, shares] = [number.spread, share.spread];
+        return jsonEqual([number.subsets, number.rows], [share.subsets, share.rows]);
+      });
+    },
+  );
+  fc.assert(property, { seed: 47, numRuns: 3000 });
+  t.pass("for 3000 histories");
 });
 
 /** Creations that read and write one after the other in any order; a write of another version than was read is refused. */

@@ -128,7 +128,7 @@ export class Ledgers {
   async #decide(spread: WorkloadSpread, batch: readonly Waiting[]): Promise<Recorded> {
     const { clock, sizeOf } = this.#deps;
     const entries = batch.map(({ entry }) => entry);
-    const isSizeNeeded = entries.some(({ version }) => needsSize(spread, version));
+    const isSizeNeeded = entries.some((entry) => needsSize(spread, entry));
     return record(spread, entries, isSizeNeeded ? await sizeOf(spread) : -1, clock.now());
   }
 
