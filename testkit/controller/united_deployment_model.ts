@@ -17,6 +17,7 @@ import {
   type WorkloadKind,
   workloadOf,
 } from "../../controller/kinds/united_deployment/workload.ts";
+import { workloadKinds } from "../../controller/kinds/united_deployment/workloads.ts";
 import type { UnitedDeployment } from "../../crds/index.ts";
 import { type JsonObject, own } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
@@ -195,12 +196,19 @@ export class UnitedModel {
     const revision = child.labels[REVISION_LABEL] ?? "";
     const others = this.pods.filter(({ controller }) => controller?.uid !== child.uid);
     const before = new Map(this.pods.filter((pod) => !others.includes(pod)).map((pod) => [pod.name, pod]));
+    const { maxUnavailable } = workloadKinds[child.template];
+    const isRunning = (pod: Pod | undefined) => pod?.phase === "Running";
+    const missing = child.replicas - [...before.values()].filter(isRunning).length;
+    // At least one a round: what rounds down to none has a surge.
+    let room = Math.max(1, maxUnavailable?.of(child.spec, child.replicas) ?? Infinity) - Math.max(0, missing);
+    const { start = 0 }: { start?: number } = Object(child.spec["ordinals"]);
     const pods = Array.from({ length: child.replicas }, (_, ordinal) => {
-      const name = `${child.name}-${ordinal}`;
+      const name = `${child.name}-${start + ordinal}`;
       const present = before.get(name);
       const isOld = present?.labels[REVISION_LABEL] !== revision;
+      const isKept = !isOld || ordinal < (child.partition ?? 0) || (isRunning(present) && room-- <= 0);
       const pod =
-        present !== undefined && (!isOld || ordinal < (child.partition ?? 0))
+        present !== undefined && isKept
           ? present
           : this.#newPod(child, name, { [SUBSET_LABEL]: subset, [REVISION_LABEL]: revision });
       return this.full.has(subset) || pod.phase === "Running" ? pod : this.#running(pod);

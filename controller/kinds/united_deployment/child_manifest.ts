@@ -55,7 +55,7 @@ export function childManifest(
   const whole =
     maxUnavailable === undefined
       ? portioned
-      : (kind.setMaxUnavailable?.(portioned, maxUnavailable) ?? portioned);
+      : (kind.maxUnavailable?.set(portioned, maxUnavailable) ?? portioned);
   const metadata = objectAt(template, "metadata");
   return {
     labels: { ...textsAt(metadata, "labels"), ...matchLabels, ...names },

@@ -7,8 +7,9 @@ import {
   type UnitedDeployment,
   type UnitedDeploymentStatus,
 } from "../../../crds/index.ts";
-import { PatchError, timeOf } from "../../../kube/core/index.ts";
+import { type JsonObject, PatchError, timeOf } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../../kube/index.ts";
+import { numberAt, objectAt } from "../../native/json_fields.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { ordinalIn } from "../../rollout/pods/numbered_names.ts";
 import {
@@ -115,15 +116,22 @@ export function planUnitedDeployment(observed: UnitedDeploymentObserved): United
   if (object.metadata.deletionTimestamp !== undefined || template === undefined) return nothing;
   const kind = workloadKinds[template.name];
   const revision = findUnitedRevision(object, observed.revisions, observed.taken);
-  const { kept, deletions } = childrenBySubset(observed, kind, revision.update.name);
+  const { kept, duplicates, surplus } = childrenBySubset(observed, kind, revision.update.name);
   const strategy = scheduleStrategyOf(object.spec);
   const context = { revision: revision.update.name, reserves: strategy.mode === "reserved" };
   const podsOf = podsByWorkload(observed.pods.refresh(context));
   const { subsets, problem } = planSubsets(observed, strategy, kept, podsOf, revision.update.name);
-  const targets = problem === undefined ? subsets.map((each) => targetOf(each, revision.update.name)) : [];
-  const changes = targets
-    .map((target) => ({ target, child: kept.get(target.subset.name) }))
-    .filter(({ child, target }) => child === undefined || (!child.isDeleting && differs(child, target)));
+  const changes = (problem === undefined ? subsets : [])
+    .map((planned) => {
+      const room = leastUnavailable(planned, kind, objectAt(template.template, "spec"));
+      const target = targetOf(planned, revision.update.name, room);
+      return { planned, target, child: planned.child, room };
+    })
+    .filter(
+      ({ planned, target, child, room }) =>
+        child === undefined ||
+        (!child.isDeleting && (differs(child, target) || isHeldUp(planned, child, kind, room))),
+    );
   const { creations, updates, unpatched } = changesWithManifests(object, kind, changes);
   const steady = subsets.filter(({ child }) => !changes.some((change) => change.child === child));
   const failure = unpatched[0]?.message ?? observed.failure;
@@ -132,7 +140,8 @@ export function planUnitedDeployment(observed: UnitedDeploymentObserved): United
     kind,
     revision,
     surplus: surplusOf(observed, revision, status),
-    deletions,
+    // While the numbers cannot be met nothing takes the place of what goes.
+    deletions: problem === undefined ? [...duplicates, ...surplus] : duplicates,
     creations: creations.sort((a, b) => (a.target.subset.name < b.target.subset.name ? -1 : 1)),
     updates,
     unpatched,
@@ -169,23 +178,26 @@ function changesWithManifests(
   return found;
 }
 
-/** Rules 12, 28, 29. Nothing is deleted while the numbers cannot be met but what is one too many. */
+/** Rules 12, 28, 29. `duplicates`: of a subset that has a better one; `surplus`: of no subset, or of another kind. */
 function childrenBySubset(
   { object, children }: UnitedDeploymentObserved,
   kind: WorkloadKind,
   revision: string,
-): { kept: Map<string, SubsetWorkload>; deletions: SubsetWorkload[] } {
+): Record<"duplicates" | "surplus", SubsetWorkload[]> & { kept: Map<string, SubsetWorkload> } {
   const wanted = new Set((object.spec.topology?.subsets ?? []).map(({ name }) => name));
   const kept = new Map<string, SubsetWorkload>();
-  const deletions: SubsetWorkload[] = [];
+  const duplicates: SubsetWorkload[] = [];
+  const surplus: SubsetWorkload[] = [];
   const mine = children.filter(({ template }) => template === kind.template);
   for (const child of mine.toSorted((a, b) => byMerit(a, b, revision))) {
     const name = child.labels[SUBSET_LABEL] ?? "";
-    if (wanted.has(name) && !kept.has(name)) kept.set(name, child);
-    else deletions.push(child);
+    if (!wanted.has(name)) surplus.push(child);
+    else if (kept.has(name)) duplicates.push(child);
+    else kept.set(name, child);
   }
-  deletions.push(...children.filter(({ template }) => template !== kind.template));
-  return { kept, deletions: deletions.filter(({ isDeleting }) => !isDeleting) };
+  surplus.push(...children.filter(({ template }) => template !== kind.template));
+  const staying = (all: readonly SubsetWorkload[]) => all.filter(({ isDeleting }) => !isDeleting);
+  return { kept, duplicates: staying(duplicates), surplus: staying(surplus) };
 }
 
 /** Of several for one subset: one that stays, at the newest revision, the oldest. */
@@ -252,14 +264,33 @@ function updatingSince({ status }: UnitedDeployment): number | undefined {
   return updated?.status === "False" ? timeOf(updated.lastTransitionTime) : undefined;
 }
 
+/** `room`: see `leastUnavailable`. */
 function targetOf(
   { subset, child, state, replicas, partition }: PlannedSubset,
   revision: string,
+  room: number,
 ): SubsetTarget {
   const target = { subset, revision, replicas: replicas ?? 0, partition };
   if (!state.unschedulable || state.reserved + state.awaited === 0 || child === undefined) return target;
   const pending = Math.max(0, child.replicas - child.readyReplicas) + state.reservedOld;
-  return { ...target, maxUnavailable: pending };
+  return { ...target, maxUnavailable: Math.max(pending, room) };
+}
+
+/** What the template allows beside pods that no node takes: they must not use it up. Rule 46. */
+function leastUnavailable({ child, state }: PlannedSubset, kind: WorkloadKind, template: JsonObject): number {
+  return state.stuck + (kind.maxUnavailable?.of(template, child?.replicas ?? 0) ?? 0);
+}
+
+/** The workload has pods to update, and less room for that than it was given: others have become pending meanwhile. */
+function isHeldUp(
+  { state, pods, partition }: PlannedSubset,
+  child: SubsetWorkload,
+  kind: WorkloadKind,
+  room: number,
+): boolean {
+  const kept = kind.setPartition === undefined ? 0 : partition;
+  if (state.stuck === 0 || pods.active - pods.updated <= kept) return false;
+  return (kind.maxUnavailable?.of(child.spec, child.replicas) ?? Infinity) < room;
 }
 
 /** Rule 30. */
@@ -279,7 +310,9 @@ function brokenPods(kind: WorkloadKind, subsets: readonly PlannedSubset[], revis
   return subsets.flatMap(({ child, pods }) => {
     if (child === undefined || child.isDeleting || child.updatesOnDelete) return [];
     if (child.labels[REVISION_LABEL] !== revision) return [];
-    return pods.stale.filter((pod) => (ordinalIn(pod.name) ?? -1) >= (child.partition ?? Infinity));
+    // A partition counts pods, from the first ordinal on.
+    const first = numberAt(objectAt(child.spec, "ordinals"), "start") ?? 0;
+    return pods.stale.filter((pod) => (ordinalIn(pod.name) ?? -1) - first >= (child.partition ?? Infinity));
   });
 }
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { SubsetTemplateName, UnitedDeployment } from "../../../crds/index.ts";
 import { UnitedModel } from "../../../testkit/controller/united_deployment_model.ts";
-import { RESERVED_LABEL, SUBSET_LABEL } from "./names.ts";
+import { RESERVED_LABEL, REVISION_LABEL, SUBSET_LABEL } from "./names.ts";
 
 const labels = { app: "web" };
 
@@ -92,7 +92,16 @@ t.test("numbers that cannot be met leave the workloads as they are, and are repo
   t.same(world.sizes(), { a: 1, b: 3, c: 2 });
   t.match(condition(world, "SubsetProvisioned"), { status: "False", message: plan.problem });
   t.equal(world.object.status?.observedGeneration, 2);
-  world.change({ replicas: 10 });
+  const before = world.children;
+  world.change({ template: template("a", "advancedStatefulSetTemplate") });
+  t.match(world.pass(), { deletions: [], creations: [] }, "nothing could take their place");
+  world.change({ template: template("a"), topology: { subsets: [{ name: "a", replicas: 2 }] } });
+  t.match(world.pass(), { deletions: [] });
+  t.same(world.children, before);
+  world.change({
+    replicas: 10,
+    topology: { subsets: [{ name: "a", replicas: 1 }, { name: "b", replicas: "50%" }, { name: "c" }] },
+  });
   world.settle();
   t.equal(condition(world, "SubsetProvisioned")?.status, "True");
 });
@@ -169,6 +178,29 @@ t.test("old pods that are broken do not block a native set", async (t) => {
     world.plan().brokenPods.map(({ name }) => name),
     ["web-a-0-1"],
     "what the partition keeps stays",
+  );
+});
+
+t.test("a partition keeps as many broken pods where ordinals begin higher", async (t) => {
+  const begun = (image: string) => {
+    const pods = { metadata: { labels }, spec: { containers: [{ name: "main", image }] } };
+    const spec = { selector: { matchLabels: labels }, ordinals: { start: 5 }, template: pods };
+    return { statefulSetTemplate: { metadata: { labels }, spec } };
+  };
+  const world = model({
+    replicas: 3,
+    template: begun("a"),
+    topology: { subsets: [{ name: "a" }] },
+    updateStrategy: { manualUpdate: { partitions: { a: 2 } } },
+  });
+  world.full.add("a");
+  world.pass();
+  world.work();
+  world.change({ template: begun("b") });
+  world.pass();
+  t.same(
+    world.plan().brokenPods.map(({ name }) => name),
+    ["web-a-0-7"],
   );
 });
 
@@ -259,6 +291,28 @@ t.test("reserve mode: pods that are pending stay, others stand in for them until
   for (let step = 0; step < 6; step++) wait(world, 10);
   t.same(world.sizes(), { s0: 4, s1: 0, s2: 0 });
   t.same(["s0", "s1", "s2"].map(reserved), [0, 0, 0]);
+});
+
+t.test("reserve mode: a rollout goes on where pods find no room any more on its way", async (t) => {
+  const world = adaptive({ reserveUnschedulablePods: true }, [{}, {}], "cloneSetTemplate");
+  world.change({ replicas: 5 });
+  for (let step = 0; step < 3; step++) wait(world, 10);
+  t.same(world.sizes(), { s0: 5, s1: 0 });
+  world.full.add("s0");
+  world.change({ template: template("b", "cloneSetTemplate") });
+  const { name } = world.pass().revision?.update ?? {};
+  const old = () => world.podsOf("s0").filter(({ labels: all }) => all[REVISION_LABEL] !== name).length;
+  world.settle();
+  t.equal(old(), 4, "as many as the template lets be unavailable");
+  for (let left = 3; left >= 0; left--) {
+    wait(world, 10);
+    t.equal(old(), left, "one more as soon as those before it are known to find no room");
+  }
+  wait(world, 10);
+  t.same(world.sizes(), { s0: 5, s1: 5 });
+  world.full.clear();
+  for (let step = 0; step < 4; step++) wait(world, 10);
+  t.same(world.sizes(), { s0: 5, s1: 0 });
 });
 
 const steps = fc.array(

@@ -57,6 +57,8 @@ export interface Schedulability {
   readonly awaited: number;
   /** Of the reserved, pods of an old revision. */
   readonly reservedOld: number;
+  /** Of the reserved, pods that the scheduler has had its time for: no rollout makes them available. */
+  readonly stuck: number;
   /** Reserve mode: pods turned up while the subset was unschedulable, and count for nothing until they prove healthy. */
   readonly marked: boolean;
   /** Pods whose label is to become this. */
@@ -72,6 +74,7 @@ const open: Schedulability = {
   reserved: 0,
   awaited: 0,
   reservedOld: 0,
+  stuck: 0,
   marked: false,
   labels: [],
   requeueAfterMs: undefined,
@@ -158,6 +161,7 @@ function reservedState(
     reserved: reserved.length,
     awaited,
     reservedOld: reserved.filter(({ pod }) => !isAt(pod, rollout)).length,
+    stuck: reserved.filter(({ pod }) => refused.has(pod) && untilTimedOut(pod, strategy, now) === 0).length,
     marked: wasClosed,
     labels: states
       .filter((state) => state.label !== String(state.reserved))

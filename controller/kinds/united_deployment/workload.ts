@@ -49,11 +49,18 @@ export interface WorkloadKind {
   /** The spec with it, where its strategy has room for one. Absent: pods of the old revision cannot be kept. */
   setPartition?(spec: JsonObject, partition: number): JsonObject;
   /** Absent: the kind is not for reserve mode. */
-  setMaxUnavailable?(spec: JsonObject, maxUnavailable: number): JsonObject;
+  readonly maxUnavailable?: UnavailableLimit;
   /** Members of its spec that cannot change, nor does admission let them: they are left as they are. */
   readonly immutable: readonly string[];
   /** Whether old pods that are not ready must go for an update to go on. Rule 33. */
   readonly brokenPodsBlock?: true;
+}
+
+/** How many pods of a workload may be unavailable during its rollout. */
+export interface UnavailableLimit {
+  /** What the spec of a workload of this size allows; undefined where its strategy knows no limit. */
+  of(spec: JsonObject, replicas: number): number | undefined;
+  set(spec: JsonObject, maxUnavailable: number): JsonObject;
 }
 
 /** Reads the JSON of a workload; what is missing or of another type counts as empty. */

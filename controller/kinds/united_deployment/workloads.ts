@@ -1,9 +1,10 @@
 /** The kinds of workload that subsets can be made of, by the member of `spec.template` that says so. Spec: uniteddeployment 4.5. */
 import type { SubsetTemplateName } from "../../../crds/index.ts";
-import type { JsonObject } from "../../../kube/core/index.ts";
+import { type JsonObject, own } from "../../../kube/core/index.ts";
 import { objectAt } from "../../native/json_fields.ts";
 import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
-import { updatesOnDelete, type WorkloadKind } from "./workload.ts";
+import { amountOf } from "../../rollout/order/amounts.ts";
+import { type UnavailableLimit, updatesOnDelete, type WorkloadKind } from "./workload.ts";
 
 /** Rules 26, 32, 33, 46. */
 export const workloadKinds: Readonly<Record<SubsetTemplateName, WorkloadKind>> = {
@@ -33,19 +34,37 @@ export const workloadKinds: Readonly<Record<SubsetTemplateName, WorkloadKind>> =
     immutable: ["selector"],
     // Whatever the type of the strategy is.
     setPartition: (spec, partition) => rolling(spec, "updateStrategy", { partition }),
-    setMaxUnavailable: (spec, maxUnavailable) => rolling(spec, "updateStrategy", { maxUnavailable }),
+    maxUnavailable: limitIn("updateStrategy", { usual: "20%", roundUp: true, unlimited: "OnDelete" }),
   },
   deploymentTemplate: {
     template: "deploymentTemplate",
     type: "Deployment",
     resource: { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true },
     immutable: ["selector"],
-    setMaxUnavailable: (spec, maxUnavailable) =>
-      objectAt(spec, "strategy")["type"] === "Recreate"
-        ? spec
-        : rolling(spec, "strategy", { maxUnavailable }),
+    maxUnavailable: limitIn("strategy", { usual: "25%", roundUp: false, unlimited: "Recreate" }),
   },
 };
+
+/** `usual`: where the spec says nothing. `unlimited`: the type of the strategies that know no limit. */
+function limitIn(
+  member: "strategy" | "updateStrategy",
+  {
+    usual,
+    roundUp,
+    unlimited,
+  }: { readonly usual: string; readonly roundUp: boolean; readonly unlimited: string },
+): UnavailableLimit {
+  const hasNone = (spec: JsonObject) => objectAt(spec, member)["type"] === unlimited;
+  return {
+    of(spec, replicas) {
+      if (hasNone(spec)) return undefined;
+      const value = own(objectAt(objectAt(spec, member), "rollingUpdate"), "maxUnavailable") ?? usual;
+      const amount = typeof value === "string" || typeof value === "number" ? value : usual;
+      return Math.max(0, amountOf(amount, replicas, roundUp) ?? 0);
+    },
+    set: (spec, maxUnavailable) => (hasNone(spec) ? spec : rolling(spec, member, { maxUnavailable })),
+  };
+}
 
 /** The spec with these settings of its rolling update, and with the type of its strategy if one is given. */
 function rolling(
