@@ -187,7 +187,10 @@ function validateAsPod(
   { containers, initContainers, volumes }: SidecarSetSpec,
   { allowPrivileged }: { allowPrivileged: boolean },
 ): FieldError[] {
-  const app = { name: "test", image: "busybox" };
+  const taken = new Set(initContainers?.map(({ name }) => name));
+  let name = "test";
+  while (taken.has(name)) name += "-app";
+  const app = { name, image: "busybox" };
   const spec = { containers: containers?.length ? containers : [app], initContainers, volumes };
   const errors = validatePodTemplate(defaultPodTemplate({ spec }, { imagePullPolicy: "ByTag" }), "");
   return allowPrivileged ? errors : [...errors, ...privilegedErrors(spec, "spec")];

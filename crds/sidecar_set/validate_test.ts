@@ -42,6 +42,8 @@ const sidecar = (fields: JsonObject, more: JsonObject = {}) =>
 t.test("what is accepted", async (t) => {
   t.equal(complaints(raw({})), "");
   t.equal(complaints(raw({ containers: null, initContainers: [main] })), "", "init containers alone");
+  const named = [{ ...main, name: "test" }];
+  t.equal(complaints(raw({ containers: null, initContainers: named })), "", "of whatever name");
   t.equal(complaints(raw({ updateStrategy: { type: "Whatever", partition: "x" } })), "", "no such type");
   t.equal(complaints(raw({ updateStrategy: { maxUnavailable: 0 } })), "");
   t.equal(sidecar({ upgradeStrategy: { upgradeType: "Whatever" } }), "", "acts as ColdUpgrade");

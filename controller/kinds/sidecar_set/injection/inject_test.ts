@@ -313,6 +313,17 @@ t.test("annotations are kept, set or merged, by their policy", async (t) => {
   );
 });
 
+t.test("what is merged beside them leaves the pod's values as they are written", async (t) => {
+  const patches = [{ annotations: { merged: '{"b":{"more":"1.0"}}' }, patchPolicy: "MergePatchJson" }];
+  const set = sidecarsOf("one", { patchPodMetadata: patches });
+  const merged = (text: string) =>
+    injected(podOf({}, { annotations: { merged: text } }), [set]).metadata["annotations"];
+  const own = String.raw`{"a":9007199254740993,"b":{"is":[1.0,-2E+3,"3","n4","\"5"]},"n":"6","sure":true}`;
+  const expected = String.raw`{"a":9007199254740993,"b":{"is":[1.0,-2E+3,"3","n4","\"5"],"more":"1.0"},"n":"6","sure":true}`;
+  t.match(merged(own), { merged: expected });
+  for (const text of ["01", "1.", "{'a':1}"]) t.throws(() => merged(text), /is not JSON/, text);
+});
+
 t.test("resources follow those of the pod's own containers", async (t) => {
   const resourcesPolicy = {
     targetContainersMode: "sum" as const,

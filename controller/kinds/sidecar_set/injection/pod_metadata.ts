@@ -50,9 +50,8 @@ function mergedJson(present: string, patch: string, refuse: (detail: string) => 
   const [target, change] = [parsed(present), parsed(patch)];
   if (target === undefined) return refuse("the pod's value is not JSON");
   if (change === undefined) return refuse("the value of the patch is not JSON");
-  if (!isJsonObject(change.value)) return goJson(change.value, { sortKeys: true });
-  const merged = applyMergePatch(isJsonObject(target.value) ? target.value : {}, change.value);
-  return goJson(merged, { sortKeys: true });
+  if (!isJsonObject(change.value)) return written(change.value);
+  return written(applyMergePatch(isJsonObject(target.value) ? target.value : {}, change.value));
 }
 
 const encoder = new TextEncoder();
@@ -60,8 +59,23 @@ const encoder = new TextEncoder();
 function parsed(text: string): { value: unknown } | undefined {
   if (isTooDeep(encoder.encode(text))) return undefined;
   try {
-    return { value: JSON.parse(text) };
+    JSON.parse(text);
   } catch {
     return undefined;
   }
+  // Numbers as texts, and texts marked as such: what no float holds, as large IDs, comes out as it went in.
+  const marked = text.replace(tokens, (token) =>
+    token.startsWith('"') ? `"s${token.slice(1)}` : `"n${token}"`,
+  );
+  return { value: JSON.parse(marked) };
+}
+
+/** Texts and numbers. */
+const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** The JSON of a value of `parsed`. */
+function written(value: unknown): string {
+  return goJson(value, { sortKeys: true }).replace(tokens, (token) =>
+    token.startsWith('"n') ? token.slice(2, -1) : `"${token.slice(2)}`,
+  );
 }
