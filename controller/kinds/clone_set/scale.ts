@@ -112,9 +112,11 @@ function freshId(inUse: Set<string>, random: () => number): string {
   }
 }
 
-/** Its label may be gone, its name stays. */
+/** Its label may be gone, its name stays; one that was adopted may have any name. */
 function idOf({ name }: CloneSetState, pod: Pod): string {
-  return instanceId(pod) || pod.name.slice(name.length + 1);
+  const id = instanceId(pod);
+  if (id !== "" || !pod.name.startsWith(`${name}-`)) return id;
+  return pod.name.slice(name.length + 1);
 }
 
 function claimsOf(state: CloneSetState, pod: Pod): PersistentVolumeClaim[] {
