@@ -28,7 +28,7 @@ export type Act =
   | { readonly act: "fault"; readonly rule: FaultRule; readonly forMs: number }
   | { readonly act: "break watches"; readonly how: "end" | "drop" | "truncate"; readonly share: number }
   | { readonly act: "silence watches"; readonly share: number; readonly forMs: number }
-  /** All that a replica reads comes from a server that is behind by so much: its watches begin again there. */
+  /** All that a replica lists and watches comes from a server that is behind by so much: its watches begin again there. */
   | {
       readonly act: "move to server behind";
       readonly number: number;

@@ -60,7 +60,8 @@ export class Cast {
     "move to server behind": ({ number, ms, forMs }) => {
       const { faults } = this.#cluster.server;
       const userAgent = `replica-${number}.`;
-      const verb = ["get", "list", "watch"];
+      // An object is read from etcd wherever it is asked for; the controller relies on it (Kubernetes API concepts, resource versions).
+      const verb = ["list", "watch"];
       this.#for(forMs, faults.add({ userAgent, verb, effect: { type: "lag", ms } }));
       for (const watch of faults.watches({ userAgent })) watch.drop();
     },

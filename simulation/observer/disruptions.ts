@@ -154,8 +154,12 @@ function isUnwanted({ now }: SeenPod, states: readonly StoredObject[]): boolean 
 function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly StoredObject[]): boolean {
   const stays = ({ now, isGone }: SeenPod): boolean => isActive(now) && !isGone && !isDoomed(now);
   if (stays(pod)) return false;
-  const others = [...pods.values()].filter((each) => each !== pod && stays(each)).length;
-  return states.some((state) => others >= (kind.replicas(state) ?? Number.POSITIVE_INFINITY));
+  const others = [...pods.values()].filter((each) => each !== pod && stays(each));
+  const isServed = (): boolean => others.some(({ now }) => isServing(now) && nodeOf(now) === nodeOf(pod.now));
+  return states.some((state) => {
+    const replicas = kind.replicas(state);
+    return replicas === undefined ? isServed() : others.length >= replicas;
+  });
 }
 
 /**
