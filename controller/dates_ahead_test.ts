@@ -95,6 +95,8 @@ const holders: Readonly<Record<string, (date: string) => Look>> = {
     }),
 };
 
+const forLong = (): number => Number.POSITIVE_INFINITY;
+
 function looksAtSubset(spread: SubsetInput["spread"], first: NonNullable<SubsetInput["before"]>): Look {
   const [subset] = spread.spec.subsets;
   if (subset === undefined) throw new Error("a WorkloadSpread without subsets");
@@ -102,7 +104,7 @@ function looksAtSubset(spread: SubsetInput["spread"], first: NonNullable<SubsetI
   const members = leaving.map((name) => ({ key: name, pod: barePod(name, { phase: "Running" }) }));
   let before = first;
   return (now) => {
-    const counted = countSubset({ spread, subset, before, members, size: 2, now });
+    const counted = countSubset({ spread, subset, before, members, size: 2, now, knownFor: forLong });
     before = counted.status;
     const { changesInMs } = counted;
     return changesInMs === undefined ? undefined : { stored: before, inMs: changesInMs };

@@ -86,7 +86,9 @@ async function planSpread(
   const reader = { ...listedCluster({ pods: found, nodes }), wholePod: wholePods(access, namespace) };
   const observed = await observeWorkloadSpread(object, workload, reader);
   const now = clock.now();
-  const spread = workloadSpreadInput(object, observed, reader, now);
+  // Their dates are all that is known here.
+  const knownFor = () => Number.POSITIVE_INFINITY;
+  const spread = workloadSpreadInput(object, observed, reader, { now, knownFor });
   return { object, ...observed, pods: spread.pods, plan: planWorkloadSpread(spread), now };
 }
 

@@ -268,7 +268,7 @@ function beyondPartition(
       return Math.max(replicas, there.length) - kind.partition(state, replicas);
     }),
   );
-  if (updated <= most || (isNew && isInNewPart(pod, states, kind))) return [];
+  if (updated <= most || isInNewPart(pod, states, kind)) return [];
   return [`${name}: ${updated} pods are at the newest revision, the partition allows ${most}`];
 }
 

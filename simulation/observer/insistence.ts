@@ -14,8 +14,9 @@ export class Insistence {
     const times = (this.#refused.get(key) ?? []).filter((time) => time > now - withinMs);
     times.push(now);
     this.#refused.set(key, times);
-    // Two controllers may write the same pod.
-    return times.length > (path.includes("/pods/") ? 2 : 1) * most
+    // Two controllers may write the same pod, and admission writes the ledgers of spreads and budgets beside their controllers.
+    const writers = /\/(pods|workloadspreads|podunavailablebudgets)\//.test(path) ? 2 : 1;
+    return times.length > writers * most
       ? `${key} was refused ${times.length} times within 5 s, and is sent again`
       : undefined;
   }

@@ -4,6 +4,7 @@ import { notAhead, scaledValue, timeOf } from "../../../kube/core/index.ts";
 import { messageOf, type Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
+import type { KnownFor } from "../../runtime/known_entries.ts";
 import { isAvailableToBudget, isMarked, relatedBudget } from "./pod_facts.ts";
 
 /** How long an admitted deletion, and an admitted update, counts before it is seen; milliseconds. */
@@ -18,16 +19,10 @@ export interface PodUnavailableBudgetObserved {
   totalReplicas: number;
   /** Whether a budget of this name is there, and may still protect the pod. */
   isProtectedBy: (budget: string, pod: Pod) => boolean;
-  /** For how long (milliseconds) this process has known the entry: whoever dated it may have another clock. */
-  knownFor: (entry: BudgetEntry) => number;
+  /** Of entries of the status: whoever dated them may have another clock. */
+  knownFor: KnownFor;
   /** Milliseconds since the epoch. */
   now: number;
-}
-
-/** Of `disruptedPods` or `unavailablePods`. */
-export interface BudgetEntry {
-  readonly name: string;
-  readonly date: string;
 }
 
 export interface BudgetPlan {

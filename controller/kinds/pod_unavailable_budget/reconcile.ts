@@ -23,9 +23,9 @@ import { exactStatus } from "../../runtime/exact_status.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
+import { KnownEntries } from "../../runtime/known_entries.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
-import { KnownEntries } from "./known_entries.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget, isMarked, mayProtect } from "./pod_facts.ts";
 import {
@@ -133,7 +133,8 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     const { namespace = "" } = object.metadata;
     const isProtectedBy = (name: string, pod: Pod) =>
       mayProtect(objects.get(keyOf({ namespace, name })), pod);
-    const knownFor = this.#entries.ages(key, object.status);
+    const { disruptedPods, unavailablePods } = object.status ?? {};
+    const knownFor = this.#entries.ages(key, [disruptedPods, unavailablePods]);
     const plan = planBudget({ object, pods, totalReplicas, isProtectedBy, knownFor, now: clock.now() });
     const effects = [...eventsOf(object, plan), exactStatus(object, plan.status), linkOf(object, plan)];
     return { effects, requeueAfterMs: plan.requeueAfterMs };

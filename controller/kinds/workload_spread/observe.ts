@@ -34,13 +34,20 @@ export async function observeWorkloadSpread(
   return { workload, adopted };
 }
 
-/** With the pods as they are by now. `now`: milliseconds since the epoch. */
+/** With the pods as they are by now. */
 export function workloadSpreadInput(
   object: WorkloadSpread,
   { workload, adopted }: WorkloadSpreadObserved,
   { pods }: Pick<SpreadReader, "pods">,
-  now: number,
+  time: Pick<WorkloadSpreadInput, "now" | "knownFor">,
 ): WorkloadSpreadInput {
   const { size, latestVersion } = workload;
-  return { object, size, pods: podsOfWorkload(object, workload, pods.values()), adopted, latestVersion, now };
+  return {
+    object,
+    size,
+    pods: podsOfWorkload(object, workload, pods.values()),
+    adopted,
+    latestVersion,
+    ...time,
+  };
 }

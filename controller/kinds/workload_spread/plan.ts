@@ -12,6 +12,7 @@ import type { Pod } from "../../../kube/index.ts";
 import { objectAt } from "../../native/json_fields.ts";
 import { earliest } from "../../plan/earliest.ts";
 import type { ObjectEvent } from "../../plan/effects.ts";
+import type { KnownFor } from "../../runtime/known_entries.ts";
 import { deletionCostAnnotation, deletionCosts } from "./costs.ts";
 import { matchOf } from "./inject.ts";
 import {
@@ -36,6 +37,7 @@ export interface WorkloadSpreadInput {
   readonly latestVersion: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  readonly knownFor: KnownFor;
 }
 
 /** A merge of metadata into a pod. */
@@ -103,14 +105,14 @@ function statusesOf(
 }
 
 function countAll(
-  { object, size, now }: WorkloadSpreadInput,
+  { object, size, now, knownFor }: WorkloadSpreadInput,
   groups: Groups,
   stored: readonly WorkloadSpreadSubsetStatus[] | undefined,
 ): CountedSubset[] {
   return object.spec.subsets.map((subset) => {
     const before = stored?.find(({ name }) => name === subset.name);
     const members = groups.get(subset.name) ?? [];
-    return countSubset({ spread: object, subset, before, members, size, now });
+    return countSubset({ spread: object, subset, before, members, size, now, knownFor });
   });
 }
 

@@ -38,6 +38,7 @@ function plan(
     adopted: new Map(),
     latestVersion: version,
     now,
+    knownFor: () => Number.POSITIVE_INFINITY,
     ...changes,
   });
 }
@@ -412,3 +413,22 @@ t.test("a second pass over what the first one wrote changes nothing", async (t) 
   });
   fc.assert(property, { seed: 47, numRuns: 300 });
 });
+
+t.test(
+  "what admission has let pass holds its place until it is old by its date and has been known for as long",
+  async (t) => {
+    const ledger = { creatingPods: { late: at(-60_000) }, deletingPods: { a0: at(-60_000) } };
+    const spread = spreadOf([3, undefined]);
+    const status = { name: "a", missingReplicas: 0, replicas: 1, ...ledger };
+    spread.status = { observedGeneration: 1, subsetStatuses: [status] };
+    const roomAfter = (knownMs: number) =>
+      plan(spread, many("a", 1, "a"), { knownFor: () => knownMs }).status.subsetStatuses?.[0];
+    t.match(roomAfter(14_000), { ...ledger, missingReplicas: 2 });
+    t.match(roomAfter(20_000), {
+      creatingPods: ledger.creatingPods,
+      deletingPods: undefined,
+      missingReplicas: 1,
+    });
+    t.match(roomAfter(30_000), { creatingPods: undefined, missingReplicas: 2 });
+  },
+);

@@ -11,6 +11,7 @@ import { exactStatus } from "../../runtime/exact_status.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
+import { KnownEntries } from "../../runtime/known_entries.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { matchOf } from "./inject.ts";
@@ -43,9 +44,11 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
   readonly #sizes = new Map<string, number>();
   /** By key, of the last pass. */
   readonly #observed = new Map<string, Followed>();
+  readonly #entries: KnownEntries;
 
   constructor(deps: KindDeps<WorkloadSpread>) {
     this.#deps = deps;
+    this.#entries = new KnownEntries(deps.clock);
     const { informers, queue, resource, selectedPods } = deps;
     const enqueue = (key: string): void => queue.addAfter(key, this.coalescingMs(key));
     informers.cacheOf(resource, namespaceIndex);
@@ -70,6 +73,7 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     this.#workloads.release(key);
     this.#sizes.delete(key);
     this.#observed.delete(key);
+    this.#entries.forget(key);
   }
 
   async reconcile(object: WorkloadSpread, key: string): Promise<Result | undefined> {
@@ -97,7 +101,15 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
 
   #plan(object: WorkloadSpread, key: string, observed: Followed): Result {
     const { adopted, workload } = observed;
-    const input = workloadSpreadInput(object, observed, { pods: observed.held }, this.#deps.clock.now());
+    const input = workloadSpreadInput(
+      object,
+      observed,
+      { pods: observed.held },
+      {
+        now: this.#deps.clock.now(),
+        knownFor: this.#entries.ages(key, ledgersOf(object)),
+      },
+    );
     this.#sizes.set(key, input.pods.length);
     const plan = planWorkloadSpread(input);
     // Pods that are taken over are read for it: all of them at once, or they would be read again.
@@ -144,6 +156,13 @@ function deletionOf({ metadata }: WorkloadSpread, { pod, subset }: GivenUp): Wri
   const message = `Failed to delete unschedulabe Pod ${namespace}/${name} in Subset ${subset} of WorkloadSpread ${metadata.namespace}/${metadata.name}`;
   const failed = { type: "event", event: { type: "Warning", reason: "DeletePodFailed", message } } as const;
   return { type: "delete", resource: "pods", namespace, name, uid, failed };
+}
+
+/** Pods that admission expects to come and to go, by subset. */
+function ledgersOf({ status }: WorkloadSpread): (Record<string, string> | undefined)[] {
+  const { subsetStatuses = [], versionedSubsetStatuses = {} } = status ?? {};
+  const all = [...subsetStatuses, ...Object.values(versionedSubsetStatuses).flat()];
+  return all.flatMap(({ creatingPods, deletingPods }) => [creatingPods, deletingPods]);
 }
 
 function isSameLedger(before: WorkloadSpread, after: WorkloadSpread): boolean {

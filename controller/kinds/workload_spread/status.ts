@@ -9,6 +9,7 @@ import { findCondition, formatTime, notAhead, timeOf } from "../../../kube/core/
 import type { Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
+import type { KnownFor } from "../../runtime/known_entries.ts";
 import { capOf, roomIn } from "./caps.ts";
 
 /** A pod that was admitted is seen within so long, or was refused by somebody else. Milliseconds. */
@@ -45,17 +46,19 @@ export interface SubsetInput {
   /** Wanted pods of the workload; -1 for unknown. */
   readonly size: number;
   readonly now: number;
+  /** Of entries of the ledger: whoever dated them may have another clock. */
+  readonly knownFor: KnownFor;
 }
 
 export function countSubset(input: SubsetInput): CountedSubset {
-  const { subset, before, members, size, now } = input;
+  const { subset, before, members, size } = input;
   const active = members.filter(({ pod }) => isActive(pod));
   const seen = new Set(members.map(({ key }) => key));
   const names = new Set(active.map(({ pod }) => pod.name));
   const expected = entries(before?.creatingPods).filter(([key]) => !seen.has(key));
-  const creating = split(expected, CREATION_MS, now);
+  const creating = split(expected, CREATION_MS, input);
   const leaving = entries(before?.deletingPods).filter(([name]) => names.has(name));
-  const deleting = split(leaving, DELETION_MS, now);
+  const deleting = split(leaving, DELETION_MS, input);
   const taken = active.length + creating.kept.length - deleting.kept.length;
   const { conditions, isRecovered, opensInMs } = scheduling(input);
   return {
@@ -84,12 +87,25 @@ interface Split {
   readonly expiresInMs: number | undefined;
 }
 
-function split(entries: readonly [string, string][], validMs: number, now: number): Split {
-  const recorded = entries.map(([key, at]): [string, string] => [key, notAhead(at, now)]);
-  const leftMs = ([, at]: readonly [string, string]) => (timeOf(at) ?? 0) + validMs - now;
-  const kept = recorded.filter((each) => leftMs(each) > 0);
-  const expired = recorded.filter((each) => leftMs(each) <= 0).map(([key]) => key);
-  return { kept, expired, expiresInMs: earliest(kept.map(leftMs)) };
+/**
+ * Entries end with their time: by their date, and by how long they have been known, so that a clock that is ahead of the one that
+ * dated them does not give away twice what they hold.
+ */
+function split(
+  entries: readonly [string, string][],
+  validMs: number,
+  { now, knownFor }: Pick<SubsetInput, "now" | "knownFor">,
+): Split {
+  const recorded = entries.map(([name, date]) => {
+    const at = notAhead(date, now);
+    return { name, at, leftMs: validMs - Math.min(now - (timeOf(at) ?? 0), knownFor({ name, date })) };
+  });
+  const kept = recorded.filter(({ leftMs }) => leftMs > 0);
+  return {
+    kept: kept.map(({ name, at }) => [name, at]),
+    expired: recorded.filter(({ leftMs }) => leftMs <= 0).map(({ name }) => name),
+    expiresInMs: earliest(kept.map(({ leftMs }) => leftMs)),
+  };
 }
 
 /** Seconds after which a pod that finds no node is moved; undefined while none is. */
