@@ -15,6 +15,8 @@ export interface PodUnavailableBudgetObserved {
   object: PodUnavailableBudget;
   /** Those that the object selects, finished and terminating ones included. */
   pods: readonly Pod[];
+  /** Those of an object that had the target's name before it. */
+  former: readonly Pod[];
   /** Replicas of their workloads; -1 when unknown. */
   totalReplicas: number;
   /** Whether a budget of this name is there, and may still protect the pod. */
@@ -29,6 +31,8 @@ export interface BudgetPlan {
   status: PodUnavailableBudgetStatus;
   /** Pods that are to carry the name of this budget. */
   link: readonly Pod[];
+  /** Pods that are no longer to: nobody counts them, so that nobody could ever let them go, and their names are wanted again. */
+  unlink: readonly Pod[];
   /** Pods that were to be deleted and were not. */
   notDeleted: readonly Pod[];
   /** Why the amount cannot be worked out. */
@@ -65,6 +69,7 @@ export function planBudget(observed: PodUnavailableBudgetObserved): BudgetPlan {
       const related = relatedBudget(pod.annotations);
       return related === undefined || (related !== name && !observed.isProtectedBy(related, pod));
     }),
+    unlink: observed.former.filter((pod) => isActive(pod) && relatedBudget(pod.annotations) === name),
     notDeleted: deletions.expired.flatMap((pod) => active.get(pod) ?? []),
     problem,
     isIdle: active.size === 0,

@@ -6,6 +6,7 @@ import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { planBudget } from "./plan.ts";
 import { isConsistent, mayProtect } from "./pod_facts.ts";
 import { spend } from "./spend.ts";
+import { podsOfTarget } from "./workloads.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
@@ -45,6 +46,7 @@ function plan(spec: Spec, pods: readonly Pod[], total: number, status?: Status) 
   return planBudget({
     object: budget(spec, status),
     pods,
+    former: [],
     totalReplicas: total,
     isProtectedBy,
     knownFor: forLong,
@@ -138,6 +140,7 @@ t.test("pods that another budget does not select any more are tied to the one th
   const { link } = planBudget({
     object: budget({ maxUnavailable: 1 }),
     pods,
+    former: [],
     totalReplicas: 3,
     isProtectedBy: (name, one) =>
       mayProtect(
@@ -247,6 +250,7 @@ t.test("property: whatever is deleted in whatever order, the floor holds", async
         const seen = {
           object,
           pods: [...pods.values()],
+          former: [],
           totalReplicas: 6,
           isProtectedBy: () => true,
           knownFor: forLong,
@@ -299,6 +303,7 @@ t.test(
         planBudget({
           object: budget({ maxUnavailable: 1 }, status),
           pods: four,
+          former: [],
           totalReplicas: 4,
           isProtectedBy: () => true,
           knownFor: forLong,
@@ -370,6 +375,7 @@ t.test(
         const { status, requeueAfterMs = 0 } = planBudget({
           object: budget({ maxUnavailable: 1 }, { ...counts, [field]: { a: date } }),
           pods: four,
+          former: [],
           totalReplicas: 4,
           isProtectedBy: () => true,
           knownFor: () => known,
@@ -381,3 +387,31 @@ t.test(
     t.equal(fc.check(property, { seed: 52, numRuns: 1_000 }).counterexample, null);
   },
 );
+
+t.test("pods of an object that had the name of the target before it are let go", async (t) => {
+  const ownedBy = (uid: string, name: string): Pod =>
+    barePod(name, {
+      phase: "Running",
+      annotations: { "pub.kruise.io/related-pub": "budget" },
+      controller: { group: "apps.kruise.io", kind: "StatefulSet", name: "web", uid },
+    });
+  const object: PodUnavailableBudget = {
+    metadata: { name: "budget", namespace: "ns" },
+    spec: {
+      targetRef: { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: "web" },
+      maxUnavailable: 1,
+    },
+  };
+  const pods = [ownedBy("old", "web-0"), ownedBy("new", "web-1"), ownedBy("old", "web-2")];
+  const found = await podsOfTarget(object, pods, {
+    known: () => ({ uid: "new", replicas: 3, terminating: false }),
+    replicaSetsOf: () => [],
+    scaleOf: async () => undefined,
+  });
+  const plan = planBudget({ object, ...found, isProtectedBy: () => true, knownFor: () => 0, now: 0 });
+  t.same(
+    plan.unlink.map(({ name }) => name),
+    ["web-0", "web-2"],
+  );
+  t.equal(plan.status.desiredAvailable, 2);
+});

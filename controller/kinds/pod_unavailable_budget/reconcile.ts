@@ -111,7 +111,7 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     if (source === undefined) return undefined;
     const found = await this.#protected(object, source);
     this.#observed.set(key, { source, found });
-    const { effects, requeueAfterMs } = this.#plan(key, object, found, found.pods);
+    const { effects, requeueAfterMs } = this.#plan(key, object, found);
     return { effects, requeueAfterMs: earliest([requeueAfterMs, source.asked() ? POLL_MS : undefined]) };
   }
 
@@ -120,30 +120,26 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     const observed = this.#observed.get(key);
     if (observed === undefined) return undefined;
     const { source, found } = observed;
-    return this.#plan(key, object, found, source.current(found.pods));
+    const [pods, former] = [source.current(found.pods), source.current(found.former)];
+    return this.#plan(key, object, { ...found, pods, former });
   }
 
-  #plan(
-    key: string,
-    object: PodUnavailableBudget,
-    { totalReplicas }: Protected,
-    pods: readonly Pod[],
-  ): Result {
+  #plan(key: string, object: PodUnavailableBudget, found: Protected): Result {
     const { objects, clock } = this.#deps;
     const { namespace = "" } = object.metadata;
     const isProtectedBy = (name: string, pod: Pod) =>
       mayProtect(objects.get(keyOf({ namespace, name })), pod);
     const { disruptedPods, unavailablePods } = object.status ?? {};
     const knownFor = this.#entries.ages(key, [disruptedPods, unavailablePods]);
-    const plan = planBudget({ object, pods, totalReplicas, isProtectedBy, knownFor, now: clock.now() });
-    const effects = [...eventsOf(object, plan), exactStatus(object, plan.status), linkOf(object, plan)];
+    const plan = planBudget({ object, ...found, isProtectedBy, knownFor, now: clock.now() });
+    const effects = [...eventsOf(object, plan), exactStatus(object, plan.status), linksOf(object, plan)];
     return { effects, requeueAfterMs: plan.requeueAfterMs };
   }
 
   async #protected(object: PodUnavailableBudget, source: FollowedSource): Promise<Protected> {
     if (object.spec.targetRef) return podsOfTarget(object, source.pods, source);
     const totalReplicas = await replicasOfControllers(object.metadata.namespace ?? "", source.pods, source);
-    return { pods: source.pods, totalReplicas };
+    return { pods: source.pods, former: [], totalReplicas };
   }
 
   /** Undefined while anything that the budget needs is still being listed. */
@@ -214,14 +210,20 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
 }
 
 /** The annotations by which pods name their budget. */
-function linkOf({ metadata }: PodUnavailableBudget, { link }: BudgetPlan): WritesEffect {
+function linksOf({ metadata }: PodUnavailableBudget, { link, unlink }: BudgetPlan): WritesEffect {
   const { name = "", namespace = "" } = metadata;
-  const annotations = { [relatedBudgetAnnotation]: name, [oldRelatedBudgetAnnotation]: name };
-  const writes = link.map((pod): WriteEffect => {
-    const patch = { type: "strategic", body: { metadata: { uid: pod.uid, annotations } } } as const;
-    return { type: "patch", resource: "pods", namespace, name: pod.name, patch, whenRaced: "ignore" };
-  });
-  return { type: "writes", pace: "at once", writes };
+  const naming =
+    (budget: string | null) =>
+    (pod: Pod): WriteEffect => {
+      const annotations = { [relatedBudgetAnnotation]: budget, [oldRelatedBudgetAnnotation]: budget };
+      const patch = { type: "strategic", body: { metadata: { uid: pod.uid, annotations } } } as const;
+      return { type: "patch", resource: "pods", namespace, name: pod.name, patch, whenRaced: "ignore" };
+    };
+  return {
+    type: "writes",
+    pace: "at once",
+    writes: [...link.map(naming(name)), ...unlink.map(naming(null))],
+  };
 }
 
 function foundOf<T extends { readonly metadata: ObjectMeta }>(

@@ -128,6 +128,7 @@ t.test("property: counts, floor, records and ties are as the rules have them", (
       const plan = planBudget({
         object,
         pods: pods.map(podOf),
+        former: [],
         totalReplicas: of.total,
         isProtectedBy: (name) => name === "three" || name === "other",
         knownFor: () => Number.POSITIVE_INFINITY,

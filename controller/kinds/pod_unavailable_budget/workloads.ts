@@ -23,11 +23,13 @@ export interface WorkloadSource {
 
 export interface Protected {
   pods: readonly Pod[];
+  /** Those of an object that had the target's kind and name before it. */
+  former: readonly Pod[];
   /** -1 when it cannot be known. */
   totalReplicas: number;
 }
 
-const none: Protected = { pods: [], totalReplicas: 0 };
+const none: Protected = { pods: [], former: [], totalReplicas: 0 };
 
 /** Rules 1 to 3. `pods` are those of the namespace. Throws KubeError. */
 export async function podsOfTarget(
@@ -48,15 +50,22 @@ export async function podsOfTarget(
   if (group === "apps" && kind === "Deployment") {
     for (const uid of source.replicaSetsOf(namespace, workload.uid)) uids.add(uid);
   }
-  return { pods: ownedBy(pods, uids), totalReplicas: workload.replicas };
+  const former = pods.filter(
+    ({ controller }) =>
+      controller?.kind === kind &&
+      controller.group === group &&
+      controller.name === name &&
+      controller.uid !== workload.uid,
+  );
+  return { pods: ownedBy(pods, uids), former, totalReplicas: workload.replicas };
 }
 
 function podsOfScale(pods: readonly Pod[], { uid, replicas, selector }: Scale): Protected {
   if (replicas === 0) return none;
   const owned = ownedBy(pods, new Set([uid]));
-  if (owned.length > 0 || selector === "") return { pods: owned, totalReplicas: replicas };
+  if (owned.length > 0 || selector === "") return { ...none, pods: owned, totalReplicas: replicas };
   const compiled = parseSelector(selector);
-  return { pods: pods.filter((pod) => compiled.matches(pod.labels)), totalReplicas: replicas };
+  return { ...none, pods: pods.filter((pod) => compiled.matches(pod.labels)), totalReplicas: replicas };
 }
 
 function ownedBy(pods: readonly Pod[], uids: ReadonlySet<string>): Pod[] {
