@@ -1,4 +1,5 @@
 /** How long this process has known what admission has let pass: dates are of the clock of whichever replica answered. */
+import { notAhead, timeOf } from "../../kube/core/index.ts";
 import type { Clock } from "../../kube/index.ts";
 
 /** Of a status: what was let pass, by name, and when, by some replica's clock. */
@@ -9,6 +10,26 @@ export interface DatedEntry {
 
 /** For how long the entry has been known, in milliseconds. */
 export type KnownFor = (entry: DatedEntry) => number;
+
+export interface HeldEntry {
+  /** Its date, or now where that lies ahead. */
+  readonly at: string;
+  /** Milliseconds; not above 0 when it is over. */
+  readonly leftMs: number;
+}
+
+/**
+ * What is left of the `forMs` (milliseconds) of an entry: by its date, and by how long it has been known, so that a clock that is ahead
+ * of the one that dated it does not give away twice what it holds.
+ */
+export function heldEntry(
+  { name, date }: DatedEntry,
+  forMs: number,
+  { now, knownFor }: { readonly now: number; readonly knownFor: KnownFor },
+): HeldEntry {
+  const at = notAhead(date, now);
+  return { at, leftMs: forMs - Math.min(now - (timeOf(at) ?? 0), knownFor({ name, date })) };
+}
 
 export class KnownEntries {
   readonly #clock: Pick<Clock, "monotonic">;

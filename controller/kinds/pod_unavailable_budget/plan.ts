@@ -1,10 +1,10 @@
 /** What a budget allows now. Spec: protection A4, rules 6 to 8, 24 to 28. */
 import type { PodUnavailableBudget, PodUnavailableBudgetStatus } from "../../../crds/index.ts";
-import { notAhead, scaledValue, timeOf } from "../../../kube/core/index.ts";
+import { scaledValue } from "../../../kube/core/index.ts";
 import { messageOf, type Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
-import type { KnownFor } from "../../runtime/known_entries.ts";
+import { heldEntry, type KnownFor } from "../../runtime/known_entries.ts";
 import { isAvailableToBudget, isMarked, relatedBudget } from "./pod_facts.ts";
 
 /** How long an admitted deletion, and an admitted update, counts before it is seen; milliseconds. */
@@ -105,25 +105,21 @@ interface HeldTerms extends Pick<PodUnavailableBudgetObserved, "knownFor" | "now
   readonly active: ReadonlyMap<string, Pod>;
 }
 
-/**
- * Rule 27: entries of pods that are gone or going are fulfilled, others end with their time: by their date, and by how long they
- * have been known, so that a clock that is ahead of the one that dated them does not give away twice what they hold.
- */
+/** Rule 27: entries of pods that are gone or going are fulfilled, others end with their time. */
 function held(
   entries: Readonly<Record<string, string>> | undefined,
   forMs: number,
-  { active, now, knownFor }: HeldTerms,
+  { active, ...terms }: HeldTerms,
 ): Held {
   const result: Held = { kept: {}, isEmpty: true, expired: [], nextMs: undefined };
   for (const [name, date] of Object.entries(entries ?? {})) {
     if (!active.has(name)) continue;
-    const since = notAhead(date, now);
-    const leftMs = forMs - Math.min(now - (timeOf(since) ?? 0), knownFor({ name, date }));
+    const { at, leftMs } = heldEntry({ name, date }, forMs, terms);
     if (leftMs <= 0) {
       result.expired.push(name);
       continue;
     }
-    result.kept[name] = since;
+    result.kept[name] = at;
     result.isEmpty = false;
     result.nextMs = earliest([result.nextMs, leftMs]);
   }

@@ -9,7 +9,7 @@ import { findCondition, formatTime, notAhead, timeOf } from "../../../kube/core/
 import type { Pod } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
-import type { KnownFor } from "../../runtime/known_entries.ts";
+import { heldEntry, type KnownFor } from "../../runtime/known_entries.ts";
 import { capOf, roomIn } from "./caps.ts";
 
 /** A pod that was admitted is seen within so long, or was refused by somebody else. Milliseconds. */
@@ -87,19 +87,12 @@ interface Split {
   readonly expiresInMs: number | undefined;
 }
 
-/**
- * Entries end with their time: by their date, and by how long they have been known, so that a clock that is ahead of the one that
- * dated them does not give away twice what they hold.
- */
 function split(
   entries: readonly [string, string][],
   validMs: number,
-  { now, knownFor }: Pick<SubsetInput, "now" | "knownFor">,
+  terms: Pick<SubsetInput, "now" | "knownFor">,
 ): Split {
-  const recorded = entries.map(([name, date]) => {
-    const at = notAhead(date, now);
-    return { name, at, leftMs: validMs - Math.min(now - (timeOf(at) ?? 0), knownFor({ name, date })) };
-  });
+  const recorded = entries.map(([name, date]) => ({ name, ...heldEntry({ name, date }, validMs, terms) }));
   const kept = recorded.filter(({ leftMs }) => leftMs > 0);
   return {
     kept: kept.map(({ name, at }) => [name, at]),
