@@ -117,6 +117,42 @@ t.test("the ruler shows where the partition stands, and pods that wait at hooks"
   t.strictSame(complaints, []);
 });
 
+t.test("a job has pods that succeeded, and no revisions and no budget", { skip }, async (t) => {
+  const { fleet, one, page, go, complaints } = await openPage(t, browser);
+  const job = { isJob: true, kind: "BroadcastJob", desired: 3, updated: 2, available: 3, revision: "" };
+  const cron = {
+    isJob: true,
+    kind: "AdvancedCronJob",
+    name: "nightly",
+    desired: 0,
+    updated: 0,
+    available: 0,
+  };
+  for (const feed of [fleet, one]) feed.put(key, workload(job));
+  fleet.put("cron", workload(cron));
+  one.put("pod/0", pod(0, { state: "completed", revision: "" }));
+  one.put("pod/1", pod(1, { state: "completed", revision: "" }));
+  one.put("pod/2", pod(2, { revision: "" }));
+  await go();
+  await page.waitForSelector(".list");
+  const progress = page.locator(".list .how-far");
+  await untilShown("both rows", async () => (await progress.count()) === 2);
+  t.strictSame((await progress.allInnerTexts()).map((text) => text.trim()).sort(), ["", "2 of 3 succeeded"]);
+  await go(`#/${key}`);
+  await page.waitForSelector(".grid");
+  t.match(await page.locator(".facts").innerText(), /^Succeeded\s+2 of 3\s+Running\s+1$/);
+  t.match(await page.locator(".legend").first().innerText(), /^Ready\s+1\s+Completed\s+2$/);
+  t.equal(
+    await page
+      .locator(".grid")
+      .getAttribute("aria-label")
+      .then((text) => text?.split(".")[0]),
+    "3 pods: 2 completed, 1 ready",
+  );
+  t.equal(await page.getByRole("region", { name: "Budget" }).count(), 0);
+  t.strictSame(complaints, []);
+});
+
 t.test("revisions, their changes and events are texts, newest first", { skip }, async (t) => {
   const { one, page, go, complaints } = await openPage(t, browser, { width: 390 });
   one.put(key, workload({ kind: "StatefulSet" }));

@@ -166,12 +166,20 @@ t.test("sidecars of a SidecarSet are counted by owner, and again when the set ch
     return item?.is === "owner" && item.updated === 1;
   });
   t.match(owner(), { pods: 1, versions: [{ pods: 1, isNewest: true }] });
+  const revisions = () =>
+    [...stream.state.values()].flatMap((item) => (item.is === "pod" ? item.revision : []));
+  const newest = () => {
+    const set = stream.state.get(key);
+    return set?.is === "workload" ? set.revision : "";
+  };
+  await stream.until(() => newest() !== "" && revisions().join() === newest());
   await api.patch(`${sets}/proxy`, { spec: containers("side:2") });
   await stream.until(() => {
     const item = owner();
     return item?.is === "owner" && item.updated === 0;
   });
   t.match(owner(), { pods: 1, versions: [{ pods: 1, isNewest: false }] });
+  await stream.until(() => revisions().length === 1 && !revisions().includes(newest()));
 });
 
 t.test("it ends when it is asked to, and the controller after it", async (t) => {

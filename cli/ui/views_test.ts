@@ -5,6 +5,7 @@ import { revisedTemplate } from "../rollout/revised.ts";
 import { groupedPods, groupingsOf } from "./page/pod_groups.ts";
 import { pageFiles } from "./page_files.ts";
 import { labelFilter } from "./shared/label_filter.ts";
+import { workloadItem } from "./watching/workload_item.ts";
 import { EventLog } from "./workload/event_log.ts";
 import { fieldChanges } from "./workload/field_changes.ts";
 import { podItem } from "./workload/pod_item.ts";
@@ -88,6 +89,27 @@ t.test("a pod's subset is that of its UnitedDeployment, or of its WorkloadSpread
   const matched = (text: string) => ({ annotations: { "apps.kruise.io/matched-workloadspread": text } });
   t.equal(subset(matched('{"name":"spread","subset":"b"}')), "b");
   t.equal(subset(matched("{")), "");
+});
+
+t.test("a pod that has succeeded is completed, not on its way to serve", async (t) => {
+  const state = (phase: string, metadata = {}) =>
+    podItem({ metadata: { name: "task-1", ...metadata }, spec: { nodeName: "node-1" }, status: { phase } })
+      .state;
+  t.equal(state("Running"), "starting");
+  t.equal(state("Succeeded"), "completed");
+  t.equal(state("Failed"), "failing");
+  t.equal(state("Succeeded", { deletionTimestamp: "2026-01-01T00:00:00Z" }), "terminating");
+});
+
+t.test("jobs are told apart, and each kind says its newest revision", async (t) => {
+  const job = workloadItem(kruise("BroadcastJob"), stored("BroadcastJob", {}, { desired: 3, succeeded: 2 }));
+  t.match(job, { isJob: true, desired: 3, updated: 2, revision: "" });
+  const clones = stored("CloneSet", { replicas: 1 }, { updateRevision: "web-abc" });
+  t.match(workloadItem(kruise("CloneSet"), clones), { isJob: false, revision: "abc" });
+  const sidecars = stored("SidecarSet", {}, { matchedPods: 1, latestRevision: "proxy-abc" });
+  const annotations = { "kruise.io/sidecarset-hash": "7zw" };
+  const marked = { ...sidecars, metadata: { ...sidecars.metadata, annotations } };
+  t.match(workloadItem(kruise("SidecarSet"), marked), { isJob: false, revision: "abc", hash: "7zw" });
 });
 
 const kruise = (kind: string) => ({

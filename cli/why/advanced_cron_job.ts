@@ -28,13 +28,16 @@ export const advancedCronJobPlanner = planner({
     const { status, waiting, requeueAfterMs, deletions, creation } = plan;
     const active = status.active?.length ?? 0;
     const created = creation === undefined ? [] : [`create ${creation.kind} ${creation.name}`];
+    const steps = [...deletions.map((child) => `delete ${child.kind} ${child.name}`), ...created];
+    const isForItsTime = waiting.every(({ reason }) => reason === "Schedule");
     return {
       summary: `${children.length} children, ${active} active, last run ${status.lastScheduleTime ?? "never"}`,
       actions: [],
-      steps: [...deletions.map((child) => `delete ${child.kind} ${child.name}`), ...created],
+      steps,
       waiting: waiting.map((entry) =>
         entry.reason === tooManyMissedTimes ? { ...entry, next: revivingCommand(job.metadata) } : entry,
       ),
+      isAtRest: steps.length === 0 && active === 0 && isForItsTime,
       requeueAfterMs,
     };
   },

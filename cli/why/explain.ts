@@ -36,7 +36,7 @@ export interface Explanation {
   readonly message: string;
   /** It has ended, or never does: its causes are problems that it reports, not what it waits for. */
   readonly isReport: boolean;
-  /** Its status says that the rollout is done, or that the job has ended. */
+  /** Its status says that the rollout is done, or that the job has ended; or nothing is due. */
   readonly isDone: boolean;
   /** What could not be read, and without which nothing can be told. */
   readonly missing: readonly Unread[];
@@ -72,7 +72,7 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
   ]);
   const source = statusSourceOf(target.type);
   const findings = facts && (await source?.find(reader, stored, facts));
-  const isDone = findings?.isDone ?? progress?.state === "done";
+  const isDone = findings?.isDone ?? (progress?.state === "done" || forecast?.isAtRest === true);
   const found = facts === undefined ? { first: [], pods: [], last: [] } : causesOf(facts);
   const planned = planCauses(forecast?.waiting ?? [], target).filter((cause) => !isOfPods(cause, found.pods));
   const first = found.first.filter((cause) => !isConsequence(cause, planned));

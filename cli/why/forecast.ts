@@ -14,6 +14,8 @@ export interface Forecast {
   readonly steps?: readonly string[];
   /** `next`: the command that shows more, where it is another one than the reason alone says. */
   readonly waiting: readonly (Waiting & { readonly next?: string })[];
+  /** Nothing is under way or late: what it waits for is its next time. */
+  readonly isAtRest?: boolean;
   readonly requeueAfterMs: number | undefined;
   /** What is amiss although the rollout does not wait for it, in sentences. */
   readonly notices?: readonly string[];

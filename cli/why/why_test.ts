@@ -306,34 +306,36 @@ t.test("jobs: which nodes wait, what runs next", async (t) => {
 
 t.test("cron jobs: what is due, and when the next run is", async (t) => {
   const fake = fakeCluster();
-  const cron = toAnyObject({
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "AdvancedCronJob",
-    metadata: {
-      name: "tick",
-      namespace: "default",
-      uid: "uid-tick",
-      resourceVersion: "1",
-      creationTimestamp: "2025-12-31T22:00:00Z",
-    },
-    spec: {
-      schedule: "30 * * * *",
-      timeZone: "UTC",
-      template: {
-        jobTemplate: {
-          spec: {
-            template: { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "task:1" }] } },
-          },
+  const container = { name: "a", image: "task:1" };
+  const jobTemplate = {
+    spec: { template: { spec: { restartPolicy: "Never", containers: [container] } } },
+  };
+  const put = (schedule: string, status = {}) =>
+    fake.put(
+      "advancedcronjobs.apps.kruise.io",
+      toAnyObject({
+        apiVersion: "apps.kruise.io/v1beta1",
+        kind: "AdvancedCronJob",
+        metadata: {
+          name: "tick",
+          namespace: "default",
+          uid: "uid-tick",
+          resourceVersion: "1",
+          creationTimestamp: "2025-12-31T22:00:00Z",
         },
-      },
-    },
-  });
-  fake.put("advancedcronjobs.apps.kruise.io", cron);
+        spec: { schedule, timeZone: "UTC", template: { jobTemplate } },
+        status,
+      }),
+    );
+  put("30 * * * *");
   const planned = await run("plan acj/tick", { client: fake.client });
   t.equal(planned.code, 0, planned.stderr);
   t.match(planned.stdout, /0 children, 0 active, last run never/);
   t.match(planned.stdout, /create Job tick-\d+/);
   t.match((await run("why acj/tick", { client: fake.client })).stdout, /the next run is due at 20/);
+  t.match((await run("why acj/tick -o json", { client: fake.client })).stdout, /"state": "progressing"/);
+  put("0 3 1 1 *", { lastScheduleTime: "2026-01-01T03:00:00Z" });
+  t.match((await run("why acj/tick -o json", { client: fake.client })).stdout, /"state": "done"/, "at rest");
 });
 
 t.test("distributions: where copies are missing, and why", async (t) => {

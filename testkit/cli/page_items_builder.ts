@@ -13,6 +13,7 @@ export function workload(over: Partial<WorkloadItem> = {}): WorkloadItem {
     name: "web",
     word: "clone/web -n default",
     labels: {},
+    isJob: false,
     desired: 4,
     updated: 1,
     available: 4,

@@ -12,6 +12,7 @@ import { firstSyncFailed } from "../../why/status/node_image.ts";
 import { type PullTask, pullTasksOf } from "../../why/status/pull_tasks.ts";
 import type { RecreateItem } from "../shared/detail_items.ts";
 import { zoneLabel } from "../watching/node_zones.ts";
+import { problemOf } from "../workload/pod_item.ts";
 import { recreateItem } from "../workload/recreate_items.ts";
 
 export interface NodeFacts {
@@ -74,6 +75,8 @@ export interface PodUpdate {
   /** `default/web-1`. */
   readonly pod: string;
   readonly phase: "Updating" | "Restarting" | "Grace period";
+  /** Why a container does not run: `ImagePullBackOff`; empty when all is well. */
+  readonly problem: string;
   readonly since: number | undefined;
 }
 
@@ -88,7 +91,8 @@ export function nodePod(pod: AnyObject): NodePod | undefined {
   const since = timeAt(conditionOf(pod, "InPlaceUpdateReady"), "lastTransitionTime");
   const doing = state === "updating" ? "Updating" : "Restarting";
   const shown = `${shownName(namespace)}/${shownName(name)}`;
-  return { node, update: { pod: shown, phase: waits ? "Grace period" : doing, since } };
+  const problem = shownText(problemOf(pod));
+  return { node, update: { pod: shown, phase: waits ? "Grace period" : doing, problem, since } };
 }
 
 /** A ContainerRecreateRequest that has not succeeded. */

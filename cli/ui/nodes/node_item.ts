@@ -2,6 +2,7 @@
 import type { Cause } from "../../why/causes/cause.ts";
 import { holding, ranked } from "../../why/causes/cause.ts";
 import { agentProblem, agentsCommand, silentAfterMs } from "../../why/causes/nodes.ts";
+import { minute } from "../../why/causes/pod_reason.ts";
 import { shownName, shownText } from "../../why/causes/shown_text.ts";
 import { nodePullCauses } from "../../why/status/node_image.ts";
 import type { Agents, PullTask } from "../../why/status/pull_tasks.ts";
@@ -66,13 +67,14 @@ function agentOf({ name, agent, agents, pulls }: SeenNode): NodeAgent {
 }
 
 function causesOf(seen: SeenNode, now: number): Cause[] {
-  const { pulls, agents, requests } = seen;
+  const { pulls, agents, requests, updates } = seen;
   const tasks = pulls?.tasks ?? [];
   return holding([
     notReady(seen),
     pulls?.syncFailure,
     ...nodePullCauses(tasks, agents, now),
     ...requests.map((request) => requestCause(request, agents, now)),
+    ...updates.map((update) => updateCause(update, now)),
     agentMissing(seen),
     cordoned(seen),
   ]);
@@ -111,6 +113,22 @@ function requestCause({ node, namespace, item, isFailed }: NodeRequest, agents: 
   return { ...cause, reason: "AgentAbsent", message, next: agentsCommand(shownName(node)) };
 }
 
+/** A first pull that fails, or a first crash, may pass. */
+const failingAfterMs = minute;
+
+function updateCause({ pod, problem, since = 0 }: PodUpdate, now: number): Cause | undefined {
+  if (problem === "" || now - since <= failingAfterMs) return undefined;
+  const [namespace = "", name = ""] = pod.split("/");
+  return {
+    reason: problem,
+    message: `pod ${pod} is being updated in place, and its new container does not run`,
+    until: "its image can be pulled and its program runs on",
+    since,
+    next: `kubectl describe pod ${name} -n ${namespace}`,
+    outlook: "stuck",
+  };
+}
+
 /** Without work that waits for it nothing is late yet. */
 function agentMissing({ name, node, agents }: SeenNode): Cause | undefined {
   const problem = node?.isVirtual === true ? undefined : agentProblem(shownName(name), agents);
@@ -140,7 +158,7 @@ function workOn({ pulls, requests, updates }: SeenNode): NodeWork[] {
   const work = [
     ...(pulls?.tasks ?? []).map(pullWork),
     ...requests.map(requestWork),
-    ...updates.map(({ pod, phase, since }) => ({ ...worked("inPlace", pod, phase), ...timed(since) })),
+    ...updates.map(updateWork),
   ];
   const rank = ({ phase }: NodeWork): number => (phase === "Failed" ? 0 : phase === "" ? 1 : 2);
   return work.sort(
@@ -166,6 +184,10 @@ function pullWork({ image, phase, message, progress, createdAt, startedAt, ended
     ...(phase === "Pulling" && progress > 0 ? { progress } : {}),
     ...timed(endedAt ?? startedAt ?? createdAt),
   };
+}
+
+function updateWork({ pod, phase, problem, since }: PodUpdate): NodeWork {
+  return { ...worked("inPlace", pod, phase), message: problem, ...timed(since) };
 }
 
 function requestWork({ namespace, item, isFailed }: NodeRequest): NodeWork {

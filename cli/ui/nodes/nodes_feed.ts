@@ -4,6 +4,7 @@ import type { AnyObject } from "../../fields.ts";
 import { agentPods } from "../../why/causes/gather.ts";
 import { unreadKey } from "../shared/detail_items.ts";
 import { clusterKey } from "../shared/items.ts";
+import type { NodeWork } from "../shared/node_items.ts";
 import { Feed } from "../watching/feed.ts";
 import type { FleetOptions } from "../watching/fleet.ts";
 import { Followed, type Kept } from "../watching/follow_resource.ts";
@@ -163,11 +164,15 @@ export class NodesFeed {
     else this.feed.put(unreadKey, { is: "unread", what });
     this.feed.put(clusterKey, { is: "cluster", isComplete: true, problems: [] });
     for (const [key, item] of this.feed.state)
-      if (item.is === "node" && item.work.some(({ phase }) => phase === ""))
-        this.#changed.add(key.slice("node/".length));
+      if (item.is === "node" && item.work.some(isLateSoon)) this.#changed.add(key.slice("node/".length));
     this.#show();
     this.#again = this.#options.host.clock.after(againMs, () => this.#tick());
   }
+}
+
+/** Whether time alone makes it something that needs somebody. */
+function isLateSoon({ kind, phase, message }: NodeWork): boolean {
+  return phase === "" || (kind === "inPlace" && message !== "");
 }
 
 /** By name, for objects of the whole cluster. */

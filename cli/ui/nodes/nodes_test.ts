@@ -216,11 +216,15 @@ t.test("updates in place are told with their step, and pods that hold nothing ar
         },
       }),
     );
-  const update = { pod: "shop/web-1", phase: "Updating", since: now - 9_000 };
+  const update = { pod: "shop/web-1", phase: "Updating", problem: "", since: now - 9_000 };
   t.match(pod({}), { node: "node-1", update });
   const annotations = { "apps.kruise.io/inplace-update-grace": "{}" };
   t.match(pod({ annotations }), { update: { phase: "Grace period" } });
   t.match(pod({}, { containerStatuses: [{ name: "web", state: {} }] }), { update: { phase: "Restarting" } });
+  const waiting = { reason: "ImagePullBackOff", message: "no such image" };
+  t.match(pod({}, { containerStatuses: [{ name: "web", state: { waiting } }] }), {
+    update: { phase: "Restarting", problem: "ImagePullBackOff" },
+  });
   t.strictSame(pod({}, { conditions: [] }), { node: "node-1" });
   t.equal(pod({}, { phase: "Succeeded" }), undefined);
   t.equal(nodePod(toAnyObject({ metadata: { name: "a" } })), undefined, "it is on no node yet");
@@ -231,10 +235,24 @@ t.test("updates in place are told with their step, and pods that hold nothing ar
   });
 });
 
+t.test("an update in place whose container does not run needs somebody after a minute", async (t) => {
+  const failing = { pod: "shop/web-1", phase: "Restarting" as const, problem: "ImagePullBackOff" };
+  const after = (seconds: number) =>
+    nodeItem(seen({ updates: [{ ...failing, since: now - seconds * 1_000 }] }), now);
+  t.match(after(59), { state: "progressing", reason: "", work: [{ message: "ImagePullBackOff" }] });
+  t.match(after(61), {
+    state: "stuck",
+    reason: "ImagePullBackOff",
+    message: "pod shop/web-1 is being updated in place, and its new container does not run",
+    command: "kubectl describe pod web-1 -n shop",
+  });
+});
+
 t.test("of much work the first is told, and the rest counted", async (t) => {
   const updates = Array.from({ length: 30 }, (_, index) => ({
     pod: `shop/web-${index}`,
     phase: "Updating" as const,
+    problem: "",
     since: now - index,
   }));
   const { work, moreWork } = nodeItem(seen({ updates }), now);

@@ -11,7 +11,7 @@ import type { Unfinished } from "../shared/pieces.ts";
 import { type BudgetPoint, budgetPlot } from "./budget.ts";
 import { kindName } from "./list.ts";
 import { moreCards } from "./more.ts";
-import { badge, bar, command } from "./parts.ts";
+import { badge, bar, command, wantsPods } from "./parts.ts";
 import { colourNumber, type PodsView, podsCard, readingCard, shownPods } from "./pods_card.ts";
 import { count } from "./words.ts";
 
@@ -40,16 +40,20 @@ export function detailView(view: DetailView): TemplateResult {
     <div class="columns">
       <div class="stack">
         ${podsCard(view, { workload, shown, colourOf, pointedOut: new Set(reason?.pods ?? []) })}
-        <section class="card padded" aria-labelledby="budget-title">
-          <h2 id="budget-title">Budget</h2>
-          ${budgetPlot({ ...view, choice: choices.budget })}
-        </section>
+        ${workload.isJob ? nothing : budgetCard(view)}
       </div>
       <div class="side">${whyCard(view, answer)}</div>
     </div>
     ${view.plan}
     ${moreCards(items, { pods: shown.items, newest: workload.revision, now: view.at ?? view.until, colourOf })}
   `;
+}
+
+function budgetCard(view: DetailView): TemplateResult {
+  return html`<section class="card padded" aria-labelledby="budget-title">
+    <h2 id="budget-title">Budget</h2>
+    ${budgetPlot({ ...view, choice: view.choices.budget })}
+  </section>`;
 }
 
 interface ReadingView extends Pick<DetailView, "key" | "choices" | "changed"> {
@@ -84,23 +88,33 @@ function answerIn(items: ReadonlyMap<string, Item>): AnswerItem | undefined {
 type Choosing = Pick<DetailView, "choices" | "changed">;
 
 function head(workload: WorkloadItem, answer: AnswerItem | undefined): TemplateResult {
-  const { name, namespace, desired, updated, available, partition, allowed, isPaused, revision } = workload;
-  const fact = (label: string, value: string | number): TemplateResult =>
-    html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
+  const { name, namespace, isPaused } = workload;
   return html`<header class="workload">
     <div class="title">
       <h1 title=${name}>${name}</h1>
       ${badge(workload.state === "done" ? "done" : (answer?.state ?? workload.state))} ${isPaused ? html`<span class="badge paused">Paused</span>` : nothing}
     </div>
     <p class="quiet">${kindName(workload)} · ${namespace === "" ? "whole cluster" : namespace}</p>
-    ${bar(workload)}
-    <dl class="facts">
-      ${fact("Updated", `${updated} of ${desired}`)} ${fact("Available", `${available} of ${desired}`)}
-      ${partition > 0 ? fact("Held by the partition", partition) : nothing}
-      ${allowed === undefined ? nothing : fact("May be unavailable", allowed)}
-      ${revision === "" ? nothing : fact("New revision", revision)}
-    </dl>
+    ${wantsPods(workload) ? bar(workload) : nothing}
+    <dl class="facts">${factsOf(workload).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
   </header>`;
+}
+
+function factsOf(workload: WorkloadItem): (readonly [label: string, value: string | number])[] {
+  const { isJob, desired, updated, available, partition, allowed, revision } = workload;
+  if (!wantsPods(workload)) return [];
+  if (isJob)
+    return [
+      ["Succeeded", `${updated} of ${desired}`],
+      ["Running", available - updated],
+    ];
+  return [
+    ["Updated", `${updated} of ${desired}`],
+    ["Available", `${available} of ${desired}`],
+    ...(partition > 0 ? [["Held by the partition", partition] as const] : []),
+    ...(allowed === undefined ? [] : [["May be unavailable", allowed] as const]),
+    ...(revision === "" ? [] : [["New revision", revision] as const]),
+  ];
 }
 
 function whyCard(view: Choosing, answer: AnswerItem | undefined): TemplateResult {

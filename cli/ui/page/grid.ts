@@ -299,6 +299,13 @@ export function paintPod(
     case "terminating":
       pen.arc(middleX, middleY, edge / 5, 0, 2 * Math.PI);
       pen.fill();
+      return;
+    case "completed":
+      pen.roundRect(x + line / 2, y + line / 2, edge - line, edge - line, edge / 5);
+      pen.moveTo(x + edge * 0.28, y + edge * 0.52);
+      pen.lineTo(x + edge * 0.44, y + edge * 0.68);
+      pen.lineTo(x + edge * 0.72, y + edge * 0.36);
+      pen.stroke();
   }
 }
 

@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit-html";
 import { clusterKey, type Item, type Need, needs, type WorkloadItem } from "../shared/items.ts";
 import { type LabelFilter, labelFilter } from "../shared/label_filter.ts";
 import { manifestViewKey } from "../shared/plans.ts";
-import { badge, bar } from "./parts.ts";
+import { badge, bar, wantsPods } from "./parts.ts";
 import { listTable, nothingMatches, rowsAtATime, stateTiles } from "./tables.ts";
 import { age, needWords } from "./words.ts";
 
@@ -182,13 +182,14 @@ function row(key: string, item: WorkloadItem, now: number): TemplateResult {
       <a href="#/${key}" title=${name}>${name}</a>
       <span class="quiet">${kindName(item)} · ${place}${isPaused ? html` · <b>paused</b>` : nothing}</span>
     </td>
-    <td class="how-far">${bar(item)}<span class="quiet">${counts(item)}</span></td>
+    <td class="how-far">${wantsPods(item) ? html`${bar(item)}<span class="quiet">${counts(item)}</span>` : nothing}</td>
     <td class="why">${why}</td>
     <td class="right quiet">${since === undefined || state === "done" ? "" : age(now - since)}</td>
   </tr>`;
 }
 
-function counts({ desired, updated, available }: WorkloadItem): TemplateResult {
+function counts({ isJob, desired, updated, available }: WorkloadItem): TemplateResult {
+  if (isJob) return html`<b>${updated}</b> of ${desired} succeeded`;
   const missing = Math.max(0, desired - available);
   return html`<b>${updated}</b> of ${desired}${missing === 0 ? nothing : html` · <b>${missing}</b> unavailable`}`;
 }

@@ -20,6 +20,11 @@ export function mark(state: Need): TemplateResult {
   return html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true">${marks[state]}</svg>`;
 }
 
+/** Not so a job that only makes other jobs. */
+export function wantsPods({ isJob, desired }: WorkloadItem): boolean {
+  return !isJob || desired > 0;
+}
+
 /** How much is at the new revision, darker where it must be available, with a line where the partition holds the rest back. */
 export function bar({ desired, updated, available, partition }: WorkloadItem): TemplateResult {
   const share = (part: number): number => (desired === 0 ? 0 : Math.min(100, (100 * part) / desired));

@@ -126,11 +126,20 @@ function legend(
     ([a], [b]) => colourOf(a) - colourOf(b),
   );
   const states = countBy(pods, ({ state }) => state);
-  const known: PodState[] = ["ready", "starting", "updating", "pending", "failing", "terminating"];
+  const known: PodState[] = [
+    "ready",
+    "starting",
+    "updating",
+    "pending",
+    "failing",
+    "terminating",
+    "completed",
+  ];
+  const hasRevisions = revisions.some(([revision]) => revision !== "");
   return html`<ul class="legend">
-    ${revisions.slice(0, 8).map(
+    ${(hasRevisions ? revisions.slice(0, 8) : []).map(
       ([revision, number]) => html`<li>
-        <i class="swatch revision-${colourOf(revision)}"></i>${revision === newest ? "new " : ""}<code>${revision || "no revision"}</code>
+        <i class="swatch revision-${colourOf(revision)}"></i>${revision === newest && revision !== "" ? "new " : ""}<code>${revision || "no revision"}</code>
         <span class="quiet">${number}</span>
       </li>`,
     )}
@@ -172,10 +181,11 @@ function podLine({
 
 function describePods(pods: readonly NamedPod[], { revision }: WorkloadItem): string {
   const isNew = pods.filter(([, pod]) => pod.revision === revision).length;
+  const updated = revision === "" ? "" : `, ${isNew} at the new revision`;
   const states = [...countBy(pods, ({ state }) => state)].map(
     ([state, number]) => `${number} ${podStateWords[state].toLowerCase()}`,
   );
-  return `${count(pods.length, "pod")}, ${isNew} at the new revision: ${states.join(", ")}. The table below has each of them.`;
+  return `${count(pods.length, "pod")}${updated}: ${states.join(", ")}. The table below has each of them.`;
 }
 
 function podTable({ choices, changed }: PodsView, rows: readonly NamedPod[]): TemplateResult {

@@ -16,6 +16,7 @@ export const podStateWords: Readonly<Record<PodState, string>> = {
   pending: "Pending",
   failing: "Failing",
   terminating: "Ending",
+  completed: "Completed",
 };
 
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -17,6 +17,8 @@ export interface WorkloadItem {
   /** Its own, at most 64 of them; not those of its pods. */
   readonly labels: Readonly<Record<string, string>>;
   readonly desired: number;
+  /** Its pods end by themselves: it has no revisions, and none of its pods is out of service. */
+  readonly isJob: boolean;
   /** Pods at the newest revision; of a job, pods that succeeded. */
   readonly updated: number;
   readonly available: number;
@@ -27,6 +29,8 @@ export interface WorkloadItem {
   readonly isPaused: boolean;
   /** End of the newest revision's name. */
   readonly revision: string;
+  /** Of a SidecarSet: what pods that have this revision are marked with. */
+  readonly hash?: string;
   readonly state: Need;
   readonly message: string;
   /** Code of what holds it back first; empty when nothing does. */
@@ -35,7 +39,14 @@ export interface WorkloadItem {
   readonly since?: number;
 }
 
-export type PodState = "ready" | "starting" | "updating" | "pending" | "failing" | "terminating";
+export type PodState =
+  | "ready"
+  | "starting"
+  | "updating"
+  | "pending"
+  | "failing"
+  | "terminating"
+  | "completed";
 
 export interface PodItem {
   readonly is: "pod";

@@ -1,4 +1,5 @@
 /** A workload of any kind as the page lists it, by its status alone. */
+import { sidecarSetHashAnnotation } from "../../../crds/index.ts";
 import { scaledValue } from "../../../kube/core/index.ts";
 import { type AnyObject, at, conditionOf, intOrStringAt, listAt, textAt, textsAt } from "../../fields.ts";
 import { inNamespace, type ResourceType } from "../../resource_types.ts";
@@ -15,6 +16,7 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
   const counts = podCounts(object);
   const allowed = allowedOf(type, object, counts.desired);
   const paused = pausedPathOf(type, object.apiVersion);
+  const isJob = workload === undefined;
   const isDone = progress === undefined ? hasEnded(object) : progress.state === "done";
   return {
     is: "workload",
@@ -26,11 +28,12 @@ export function workloadItem(type: ResourceType, object: AnyObject): WorkloadIte
     word: `${type.shortNames.at(-1) ?? type.singular}/${name}${inNamespace(namespace)}`,
     labels: labelsOf(object),
     ...counts,
+    isJob,
     partition: keptBack((workload && partitionsOf(workload, object)) ?? []),
     ...(allowed === undefined ? {} : { allowed }),
     isPaused: paused !== undefined && at(object, ...paused) === true,
-    revision: revisionEnd(textAt(object, "status", "updateRevision") ?? ""),
-    state: isDone && isAvailable(counts, progress !== undefined) ? "done" : "progressing",
+    ...revisionOf(type, object),
+    state: isDone && (isJob || isAvailable(counts)) ? "done" : "progressing",
     message: shownText(progress?.message ?? ""),
     reason: "",
     reasonText: "",
@@ -54,8 +57,15 @@ export function isControlled(object: AnyObject): boolean {
   return listAt(object, "metadata", "ownerReferences").some((owner) => at(owner, "controller") === true);
 }
 
-function isAvailable({ desired, available }: PodCounts, hasRollouts: boolean): boolean {
-  return !hasRollouts || available >= desired;
+function isAvailable({ desired, available }: PodCounts): boolean {
+  return available >= desired;
+}
+
+function revisionOf({ kind }: ResourceType, object: AnyObject): Pick<WorkloadItem, "revision" | "hash"> {
+  const named = (field: string) => revisionEnd(textAt(object, "status", field) ?? "");
+  const hash = object.metadata.annotations?.[sidecarSetHashAnnotation];
+  if (kind !== "SidecarSet" || hash === undefined) return { revision: named("updateRevision") };
+  return { revision: named("latestRevision"), hash };
 }
 
 function hasEnded(object: AnyObject): boolean {

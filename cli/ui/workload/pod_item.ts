@@ -18,7 +18,7 @@ export function podItem(pod: AnyObject): PodItem {
     zone: "",
     subset: shownText(subsetOf(pod)),
     revision: view.revision,
-    state: stateOf(view.state, reason),
+    state: hasSucceeded(pod) && view.state !== "terminating" ? "completed" : stateOf(view.state, reason),
     reason: shownText(reason),
     lifecycle: shownText(pod.metadata.labels?.[lifecycleStateLabel] ?? ""),
     restarts: view.restarts,
@@ -31,6 +31,10 @@ function subsetOf({ metadata: { labels = {}, annotations = {} } }: AnyObject): s
   return labels[subsetLabel] ?? spread?.subset ?? "";
 }
 
+function hasSucceeded(pod: AnyObject): boolean {
+  return textAt(pod, "status", "phase") === "Succeeded";
+}
+
 function stateOf(state: ReturnType<typeof podView>["state"], reason: string): PodState {
   if (state === "terminating" || state === "ready") return state;
   if (reason !== "") return "failing";
@@ -40,7 +44,8 @@ function stateOf(state: ReturnType<typeof podView>["state"], reason: string): Po
 /** What containers wait for while all goes well. */
 const ordinary: readonly string[] = ["ContainerCreating", "PodInitializing"];
 
-function problemOf(pod: AnyObject): string {
+/** Why a container waits or how it ended; empty when all is well. */
+export function problemOf(pod: AnyObject): string {
   const statuses = [
     ...listAt(pod, "status", "initContainerStatuses"),
     ...listAt(pod, "status", "containerStatuses"),

@@ -120,10 +120,13 @@ export class WorkloadFeed {
 
   #takeFromFleet(key: string): void {
     const item = this.#fleet.feed.state.get(key);
+    const before = this.feed.state.get(key);
     if (item === undefined) this.feed.remove(key);
     else this.feed.put(key, item);
     if (key !== this.#key) return;
     this.#isOld = true;
+    if (item?.is === "workload" && before?.is === "workload" && item.revision !== before.revision)
+      for (const [pod, { injected }] of this.#pods) if (injected !== undefined) this.#showPod(pod);
     if (item !== undefined && this.#isGone) this.#readAgain();
     this.#isGone = item === undefined;
   }
@@ -186,8 +189,9 @@ export class WorkloadFeed {
         const { uid = "" } = pod.metadata;
         if (carries === undefined) return { item: podItem(pod), uid, owner: controllerOf(pod) };
         if (!carries(pod, stored)) return undefined;
-        const injected = kind === "SidecarSet" ? { injected: injectedPod(pod, name) } : {};
-        return { item: podItem(pod), uid, owner: true, ...injected };
+        if (kind !== "SidecarSet") return { item: podItem(pod), uid, owner: true };
+        const injected = injectedPod(pod, name);
+        return { item: podItem(pod), uid, owner: true, injected };
       },
       changed: (change: CacheChange<Kept<OwnedPod>>): void => {
         const { key, item } = change.object;
@@ -207,7 +211,16 @@ export class WorkloadFeed {
       return;
     }
     this.#events?.addPod(pod.uid);
-    this.feed.put(shown, { ...pod.item, zone: shownText(this.#options.zones.of(pod.item.node)) });
+    const zone = shownText(this.#options.zones.of(pod.item.node));
+    this.feed.put(shown, { ...pod.item, ...this.#injectedRevision(pod), zone });
+  }
+
+  /** What is rolled out there is the set's revision, not that of whoever made the pod. */
+  #injectedRevision({ injected }: OwnedPod): Pick<PodItem, "revision"> | undefined {
+    if (injected === undefined) return undefined;
+    const set = this.feed.state.get(this.#key);
+    const isNewest = set?.is === "workload" && set.hash === injected.hash;
+    return { revision: isNewest ? set.revision : injected.version };
   }
 
   /** Owners form a short chain: a pod, a ReplicaSet, a Deployment, a UnitedDeployment. */
