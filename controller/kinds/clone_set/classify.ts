@@ -12,7 +12,7 @@ import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
-import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
+import { CREATING, isBeingCreated, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { ClassCount, CloneSetCounts } from "./numbers.ts";
 import { isUnderWay } from "./order.ts";
 import {
@@ -70,7 +70,8 @@ export type CloneSetCount =
   | "unavailable at the update revision"
   | "unavailable candidate"
   | RevisionCount
-  /** Deletions that are under way and not answered. */
+  /** Creations and deletions that are under way and not answered. */
+  | "creating"
   | "deleting";
 
 /** The pod of one name. */
@@ -131,6 +132,7 @@ function classify(
   const counts: CloneSetCount[] = [];
   if (member !== undefined) countMember(counts, member, groups.includes("candidates"));
   if (shown !== undefined) countStored(counts, shown, context);
+  if (isBeingCreated(pod)) counts.push("creating");
   if (busy && !isActive(pod) && shown !== undefined) counts.push("deleting");
   return {
     groups,

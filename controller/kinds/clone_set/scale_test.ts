@@ -7,6 +7,7 @@ import { randomOf, settle } from "../../../testkit/controller/workload_history.t
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import { planCloneSet } from "./plan.ts";
+import { mostCreations } from "./scale.ts";
 import { cloneSetState } from "./state.ts";
 
 const hook = "example.com/held";
@@ -296,5 +297,34 @@ t.test("a pod that is released keeps its claims, and its name is not used again"
       t.equal(model.claims.size, 5);
     }
   }
+  t.end();
+});
+
+t.test("a set of many pods is created in parts; there are always some to send, and none is missing", (t) => {
+  const replicas = 2.5 * mostCreations;
+  const model = new Model(cloneSet("web", { replicas: 0 }));
+  const writes = new LateWrites();
+  const random = randomOf(23);
+  const plan = () => {
+    const observed = model.observed(model.index(writes.pods));
+    return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
+  };
+  settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+  model.changeSpec((spec) => {
+    spec.replicas = replicas;
+  });
+  let most = 0;
+  for (let pass = 0; model.pods.size < replicas && pass < 20; pass++) {
+    const { actions, waiting } = plan();
+    for (const action of actions) writes.begin(action, model.now);
+    const rest = replicas - model.pods.size - writes.size;
+    t.equal(waiting.filter(({ reason }) => reason === "Burst").length, rest > 0 ? 1 : 0);
+    t.ok(rest === 0 || writes.size > mostCreations / 2);
+    most = Math.max(most, writes.size);
+    for (let count = 0; count < mostCreations / 3; count++)
+      writes.answer(0, (action) => model.perform(action));
+  }
+  t.equal(most, mostCreations);
+  t.equal(model.pods.size, replicas);
   t.end();
 });
