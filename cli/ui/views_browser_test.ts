@@ -240,6 +240,29 @@ t.test("what agents of nodes do is told with its state and since when", { skip }
   t.strictSame(complaints, []);
 });
 
+t.test("a recreate request that its deadline ended looks like one that failed", { skip }, async (t) => {
+  const { one, page, go } = await openPage(t, browser);
+  one.put(key, workload({ kind: "StatefulSet" }));
+  for (const [name, phase] of [
+    ["done", "Succeeded"],
+    ["late", "Recreating"],
+  ] as const)
+    one.put(`recreate/${name}`, {
+      is: "recreate",
+      name,
+      pod: "web-1",
+      node: "node-1",
+      phase: "Completed",
+      message: "",
+      containers: [{ name: "web", phase }],
+      since: Date.now(),
+    });
+  await go(`#/${key}`);
+  const recreate = page.getByRole("region", { name: "Recreate requests" });
+  t.match(await recreate.locator("li", { hasText: "done" }).locator(".tag").getAttribute("class"), /good/);
+  t.match(await recreate.locator("li", { hasText: "late" }).locator(".tag").getAttribute("class"), /bad/);
+});
+
 t.test("subsets and owners are told with wanted and present counts", { skip }, async (t) => {
   const { one, page, go, complaints } = await openPage(t, browser, { width: 390, colorScheme: "dark" });
   const hostile = `${hostileTexts.join(" ")}${"x".repeat(300)}`;

@@ -20,9 +20,11 @@ function recreateView(
   now: number,
 ): TemplateResult {
   const failed = containers.some((container) => container.phase === "Failed");
+  // Its deadline has ended it.
+  const isCutOff = phase === "Completed" && containers.some((each) => each.phase !== "Succeeded");
   return html`<li>
     <p class="entry">
-      <b>${name}</b> ${tag(failed ? "Failed" : phase || "Not taken up")}
+      <b>${name}</b> ${failed ? tag("Failed") : tag(phase || "Not taken up", isCutOff)}
       <span class="when quiet">${age(now - since)} ago</span>
     </p>
     <p class="quiet">${pod}${node === "" ? nothing : html` on ${node}`}</p>

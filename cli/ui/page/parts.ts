@@ -38,8 +38,8 @@ export function bar({ desired, updated, available, partition }: WorkloadItem): T
 }
 
 /** A state as the API names it. */
-export function tag(words: string): TemplateResult {
-  const look = words === "Failed" ? "bad" : words === "Completed" ? "good" : "busy";
+export function tag(words: string, isBad = words === "Failed"): TemplateResult {
+  const look = isBad ? "bad" : words === "Completed" ? "good" : "busy";
   return html`<span class="tag ${look}">${words}</span>`;
 }
 
