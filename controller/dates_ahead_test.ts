@@ -82,7 +82,7 @@ const holders: Readonly<Record<string, (date: string) => Look>> = {
     const tags = [{ tag: "1", createdAt: date, pullPolicy: { ttlSecondsAfterFinished: 300 } }];
     let nodeImage: NodeImage = { metadata: { name: "n" }, spec: { images: { nginx: { tags } } } };
     return (now) => {
-      const facts = { now, jobExists: () => true, secretExists: () => true };
+      const facts = { now, jobExists: () => true, awaitsResult: () => false, secretExists: () => true };
       nodeImage = { ...nodeImage, spec: pruneNodeImage(nodeImage, facts).spec };
       const { nextAt } = classifySilence(nodeImage, now);
       return nextAt === undefined ? undefined : { stored: nodeImage.spec, inMs: nextAt - now };

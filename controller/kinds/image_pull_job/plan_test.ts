@@ -12,6 +12,7 @@ import {
   written,
 } from "../../../testkit/controller/image_pull_job_builder.ts";
 import { lacksSecret, nodeState, pullTarget, withTask } from "../../rollout/images/pull_task.ts";
+import { awaitsResults, pruneNodeImage } from "../node_image/prune.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { planImagePullJob } from "./plan.ts";
 import { Tallies, type Tally } from "./tallies.ts";
@@ -318,6 +319,48 @@ function act(model: Model, each: Step): void {
   else if (each.do === "crash") model.crash(each.stored);
   else model.pass();
 }
+
+/** How often nodes were told until the job had ended, where each pull takes a minute; undefined if it does not end. */
+function toldUntilEnd(spec: Partial<ImagePullJob["spec"]>, nodes: number): number | undefined {
+  const cache = nodeImageCache(Array.from({ length: nodes }, (_, index) => nodeImage(`n${index}`)));
+  const tallies = new Tallies(cache, () => undefined);
+  cache.subscribe((change) => tallies.nodeImageChanged(change));
+  let job = pullJob(spec);
+  let told = 0;
+  for (let now = startMs; now < startMs + 2 * nodes * 60_000; ) {
+    const { nodes: counted, target } = tallies.of("ns/job", job, [], undefined);
+    const { tell, status } = plan(job, counted, now);
+    job = { ...job, status };
+    if (status?.completionTime !== undefined) return told;
+    for (const name of counted.first(tell)) {
+      told++;
+      const found = cache.get(name) ?? nodeImage(name);
+      const task = { ttlSeconds: 300, chance: 0, now };
+      cache.upsert(written(found, { spec: withTask(found, job, target, task) }));
+    }
+    now += 60_000;
+    const facts = {
+      now,
+      jobExists: () => true,
+      secretExists: () => true,
+      awaitsResult: () => awaitsResults(job),
+    };
+    for (const found of [...cache.values()]) {
+      const done = answered(found, "Succeeded", now);
+      cache.upsert(done);
+      const { spec: pruned } = pruneNodeImage(done, facts);
+      if (pruned !== done.spec) cache.upsert(written(done, { spec: pruned }));
+    }
+  }
+  return undefined;
+}
+
+t.test("results stay until the job has those of all nodes, however long that takes", async (t) => {
+  const short = { completionPolicy: { type: "Always", ttlSecondsAfterFinished: 20 } };
+  t.equal(toldUntilEnd(short, 30), 30, "a task lives for five minutes");
+  t.equal(toldUntilEnd({}, 60), 60, "for 35");
+  t.equal(toldUntilEnd({ pullPolicy: { timeoutSeconds: 600, backoffLimit: -1 } }, 3), 3, "not for a moment");
+});
 
 t.test("a second job on a pulled tag has it pulled again, and both are owners", async (t) => {
   const options = { ttlSeconds: 300, chance: 0, now: startMs };

@@ -9,7 +9,7 @@ import { pruneNodeImage } from "./prune.ts";
 const now = 1_767_225_600_000;
 const options = { creationDelayMs: 30_000 };
 const labels = { "kubernetes.io/hostname": "n" };
-const everything = { jobExists: () => true, secretExists: () => true };
+const everything = { jobExists: () => true, awaitsResult: () => false, secretExists: () => true };
 const node = { labels, readySince: now - 60_000 };
 const job = { kind: "ImagePullJob", namespace: "ns", name: "job", uid: "uid-job" };
 
@@ -182,7 +182,12 @@ const statuses = fc.uniqueArray(
 t.test(
   "property: pruning settles in one pass, adds nothing, and asks to be called when the next thing goes",
   async (t) => {
-    const facts = { jobExists: ({ uid }: { uid?: string }) => uid !== "gone", secretExists: () => true, now };
+    const facts = {
+      jobExists: ({ uid }: { uid?: string }) => uid !== "gone",
+      awaitsResult: () => false,
+      secretExists: () => true,
+      now,
+    };
     fc.assert(
       fc.property(tags, statuses, (spec, observed) => {
         const before = nodeImage(spec, { desired: 0, imageStatuses: { nginx: { tags: observed } } });

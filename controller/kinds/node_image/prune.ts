@@ -1,5 +1,5 @@
 /** What is to go from a NodeImage's spec, and when the next thing will. Pure. Spec: images N4.2 to N4.6. */
-import type { NodeImage, NodeImageSpec } from "../../../crds/index.ts";
+import type { ImagePullJob, NodeImage, NodeImageSpec } from "../../../crds/index.ts";
 import { notAhead, put, timeOf } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import {
@@ -14,6 +14,8 @@ import {
 export interface PruneFacts {
   /** Whether the job of this name and UID is still there. */
   jobExists(owner: TagOwner): boolean;
+  /** Whether it `awaitsResults`. */
+  awaitsResult(owner: TagOwner): boolean;
   /** Whether the secret is still there; true where that is not known. */
   secretExists(secret: SecretReference): boolean;
   /** Milliseconds since the epoch. */
@@ -50,7 +52,7 @@ function pruneImage(
   const tags: TagSpec[] = [];
   let nextAt: number | undefined;
   for (const tag of image.tags ?? []) {
-    const expiresAt = expiry(nodeImage, name, tag);
+    const expiresAt = expiry(nodeImage, name, tag, facts);
     const kept =
       timeOf(tag.createdAt) === undefined ? undefined : withLivingOwners(datedAnew(tag, facts), facts);
     if (kept === undefined || (expiresAt !== undefined && expiresAt <= facts.now)) continue;
@@ -81,8 +83,19 @@ function withLivingOwners(tag: TagSpec, facts: PruneFacts): TagSpec | undefined 
   return living.length === 0 ? undefined : { ...tag, ownerReferences: living };
 }
 
+/**
+ * Whether the job ends once every node has a result. A result that is gone before counts no more, and the node is asked again:
+ * with many nodes after one another the job would never have all of them.
+ */
+export function awaitsResults({ metadata, spec, status }: ImagePullJob): boolean {
+  const isOver = metadata.deletionTimestamp !== undefined || status?.completionTime !== undefined;
+  return !isOver && (spec.completionPolicy?.type ?? "Always") === "Always";
+}
+
 /** When the finished task has served its time; undefined while it runs, or when it stays (rule N4.4). */
-function expiry(nodeImage: NodeImage, name: string, tag: TagSpec): number | undefined {
+function expiry(nodeImage: NodeImage, name: string, tag: TagSpec, facts: PruneFacts): number | undefined {
+  const owners = tag.ownerReferences ?? [];
+  if (owners.some((owner) => owner.kind === PULL_JOB && facts.awaitsResult(owner))) return undefined;
   const ttl = tag.pullPolicy?.ttlSecondsAfterFinished;
   const completedAt = timeOf(currentStatus(nodeImage, name, tag)?.completionTime);
   return typeof ttl === "number" && completedAt !== undefined ? completedAt + ttl * 1000 : undefined;

@@ -11,6 +11,7 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds } from "../../runtime/selected_objects.ts";
 import { planOneNodeImage } from "./plan.ts";
+import { awaitsResults } from "./prune.ts";
 
 const REMEMBERED_JOBS = 16_384;
 const OWNER_INDEX = "pull job";
@@ -30,7 +31,11 @@ export class NodeImageReconciler implements Reconciler<NodeImage> {
     objects.addIndex(OWNER_INDEX, ownerUids);
     this.#jobs = informers.cacheOf(imagePullJobResource);
     this.#jobs.subscribe((change) => {
-      if (change.type === "removed") this.#jobGone(change.object.metadata.uid ?? "");
+      const { uid = "" } = change.object.metadata;
+      if (change.type === "removed") this.#jobGone(uid);
+      // Its time to live may be over for what was kept.
+      else if (change.type === "changed" && awaitsResults(change.before) && !awaitsResults(change.object))
+        this.#enqueueOwned(uid);
     });
     caches.nodes.subscribe((change) => {
       if (concernsNodeImage(change)) queue.add(change.object.name);
@@ -62,6 +67,10 @@ export class NodeImageReconciler implements Reconciler<NodeImage> {
       node: node === undefined ? undefined : nodeForImages(node),
       nodeImage,
       jobExists: (owner: TagOwner) => !this.#gone.has(owner.uid ?? ""),
+      awaitsResult: (owner: TagOwner) => {
+        const job = this.#jobs.get(keyOfOwner(owner));
+        return job !== undefined && job.metadata.uid === owner.uid && awaitsResults(job);
+      },
       secretExists: this.#secretsOf(key, nodeImage),
     };
     return planOneNodeImage(observed, { creationDelayMs: options.nodeImageCreationDelayMs }, clock.now());
@@ -73,9 +82,12 @@ export class NodeImageReconciler implements Reconciler<NodeImage> {
       if (this.#gone.size <= REMEMBERED_JOBS) break;
       this.#gone.delete(oldest);
     }
-    for (const nodeImage of this.#deps.objects.byIndex(OWNER_INDEX, uid)) {
-      this.#deps.queue.add(nodeImage.metadata.name ?? "");
-    }
+    this.#enqueueOwned(uid);
+  }
+
+  #enqueueOwned(job: string): void {
+    const { objects, queue } = this.#deps;
+    for (const { metadata } of objects.byIndex(OWNER_INDEX, job)) queue.add(metadata.name ?? "");
   }
 
   /**

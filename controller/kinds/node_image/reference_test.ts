@@ -3,6 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { NodeImage } from "../../../crds/index.ts";
 import { applyMergePatch, type JsonObject, jsonEqual } from "../../../kube/core/index.ts";
+import type { TagOwner } from "../../rollout/images/node_image.ts";
 import { type NodeImageObserved, planOneNodeImage } from "./plan.ts";
 
 const now = Date.UTC(2026, 0, 1);
@@ -14,6 +15,8 @@ interface Owner {
   readonly name: string;
   readonly uid: string;
   readonly alive: boolean;
+  /** It is under way, and ends when all nodes have a result. */
+  readonly awaits: boolean;
 }
 interface Task {
   readonly tag: string;
@@ -55,6 +58,7 @@ const owner: fc.Arbitrary<Owner> = fc.record({
   name: fc.constantFrom("a", "b", "c"),
   uid: fc.constantFrom("u1", "u2", "u3", "u4"),
   alive: fc.boolean(),
+  awaits: fc.boolean(),
 });
 const task: fc.Arbitrary<Task> = fc.record({
   tag: fc.constantFrom("1", "2", "latest"),
@@ -161,7 +165,8 @@ function expected(all: readonly Image[]): Outcome {
       const current = seen !== undefined && (seen.version ?? 0) === (one.version ?? 0) ? seen : undefined;
       const living = one.owners.filter((each) => each.kind !== "ImagePullJob" || each.alive);
       if (one.owners.length > 0 && living.length === 0) continue;
-      if (current?.completed !== undefined) {
+      const isAwaited = living.some((each) => each.kind === "ImagePullJob" && each.awaits);
+      if (current?.completed !== undefined && !isAwaited) {
         const left = one.ttl - current.completed;
         if (left <= 0) continue;
         due.push(left);
@@ -180,7 +185,7 @@ function expected(all: readonly Image[]): Outcome {
         for (const about of ["n", ...living.map(({ uid }) => uid)])
           events.push(`${about}: Failed to pull image ${name}:${one.tag} on node n for ${limit.message}`);
         // It has failed now, and goes when its time is over.
-        due.push(one.ttl);
+        if (!isAwaited) due.push(one.ttl);
         continue;
       }
       if (limit !== undefined) due.push(limit.seconds - one.created);
@@ -212,8 +217,10 @@ function actual(all: readonly Image[], labels: Record<string, string>): Outcome 
   let counters: JsonObject | undefined;
   const owners = all.flatMap(({ tasks }) => tasks.flatMap((one) => one.owners));
   // What is alive is a matter of a job, not of a task: the same name and UID are one job.
-  const facts: Pick<NodeImageObserved, "jobExists" | "secretExists"> = {
-    jobExists: ({ name, uid }) => owners.some((one) => one.name === name && one.uid === uid && one.alive),
+  const isOne = (one: Owner, { name, uid }: TagOwner) => one.name === name && one.uid === uid && one.alive;
+  const facts: Pick<NodeImageObserved, "jobExists" | "awaitsResult" | "secretExists"> = {
+    jobExists: (owner) => owners.some((one) => isOne(one, owner)),
+    awaitsResult: (owner) => owners.some((one) => isOne(one, owner) && one.awaits),
     secretExists: ({ name }) =>
       all.some(({ secrets }) => (secrets ?? []).some((one) => one.name === name && one.exists)),
   };
@@ -241,6 +248,7 @@ function actual(all: readonly Image[], labels: Record<string, string>): Outcome 
 /** One job is alive or not, wherever it is named; so are secrets. */
 function agreed(all: readonly Image[]): Image[] {
   const alive = new Map<string, boolean>();
+  const awaits = new Map<string, boolean>();
   const exists = new Map<string, boolean>();
   const first = (known: Map<string, boolean>, key: string, value: boolean) => {
     if (!known.has(key)) known.set(key, value);
@@ -253,6 +261,7 @@ function agreed(all: readonly Image[]): Image[] {
       owners: one.owners.map((each) => ({
         ...each,
         alive: first(alive, `${each.name} ${each.uid}`, each.alive),
+        awaits: first(awaits, `${each.name} ${each.uid}`, each.awaits),
       })),
     })),
     secrets: secrets?.map((each) => ({ ...each, exists: first(exists, each.name, each.exists) })),
@@ -317,6 +326,7 @@ t.test("property: a node gets its NodeImage when, and loses it where, the rules 
       const readySince = node?.ready === undefined ? undefined : now - node.ready * 1000;
       const seen = {
         jobExists: () => true,
+        awaitsResult: () => false,
         secretExists: () => true,
         node: node === undefined ? undefined : { labels, readySince },
         nodeImage,
