@@ -260,6 +260,17 @@ t.test("a subset in which nothing is scheduled is closed for a while", async (t)
   t.same(world.sizes(), { s0: 2, s1: 1, s2: 2 });
 });
 
+t.test("a subset that is closed for no time is looked at again after a second, not at once", async (t) => {
+  for (const unschedulableDuration of [0, -1]) {
+    const world = adaptive({ unschedulableDuration }, [{ minReplicas: 1 }, {}], "cloneSetTemplate");
+    world.full.add("s0");
+    world.settle();
+    wait(world, 10);
+    t.match(world.object.status?.subsetStatuses?.[0]?.conditions, [{ status: "False" }]);
+    t.equal(world.plan().requeueAfterMs, 1000);
+  }
+});
+
 // Scenario 14.
 t.test("reserve mode: pods that are pending stay, others stand in for them until they run", async (t) => {
   const world = adaptive({ reserveUnschedulablePods: true }, [{}, {}, {}], "cloneSetTemplate");

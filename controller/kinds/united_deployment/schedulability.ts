@@ -97,6 +97,9 @@ function untilTimedOut(pod: Pod, { criticalMs }: ScheduleStrategy, now: number):
   return Math.max(0, pod.createdAt + criticalMs - now);
 }
 
+/** A subset that is to be closed for no time is looked at this often, in whole seconds as conditions have them. */
+const LEAST_CLOSED_MS = 1000;
+
 /** Rules 39 to 41. */
 function adaptiveState(
   { child, pods, conditions }: ObservedSubset,
@@ -114,7 +117,8 @@ function adaptiveState(
   const firstMs = earliest(times);
   if (firstMs === 0) {
     const condition = schedulable("False", "reschedule", "timeout pending pods found", now);
-    return { ...open, condition, unschedulable: true, requeueAfterMs: strategy.closedMs };
+    const requeueAfterMs = Math.max(LEAST_CLOSED_MS, strategy.closedMs);
+    return { ...open, condition, unschedulable: true, requeueAfterMs };
   }
   const seconds = (strategy.closedMs / 1000).toFixed(6);
   const condition =
