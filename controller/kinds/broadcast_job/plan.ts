@@ -69,9 +69,7 @@ function failureOf({ observed, strategy, counts, now }: BroadcastJobState): Fail
     const message = "failure policy is FailurePolicyTypeFailFast and failed pod is found";
     return { message, reason: "failed pod is found", foundFirst: true };
   }
-  const { deadlineMs } = strategy;
-  const started = Date.parse(observed.status.startTime ?? "");
-  if (deadlineMs === undefined || Number.isNaN(started) || now - started < deadlineMs) return undefined;
+  if (untilDeadline({ observed, strategy, now }) !== 0) return undefined;
   const message = `Job ${jobKey(observed.job)} was active longer than specified deadline`;
   return { message, reason: "DeadlineExceeded", foundFirst: false };
 }
@@ -147,8 +145,12 @@ function complete({ observed, counts, now }: BroadcastJobState, decisions: Decis
   return ended(observed.status, counts, "Complete", `Job completed, ${sums}`, now);
 }
 
-/** The deadline is watched in every pass, so that no restart of this program forgets it. */
-function untilDeadline({ observed, strategy: { deadlineMs }, now }: BroadcastJobState): number | undefined {
+/** The deadline is watched in every pass, so that no restart of this program forgets it. A job starts with its first one. */
+function untilDeadline({
+  observed,
+  strategy: { deadlineMs },
+  now,
+}: Pick<BroadcastJobState, "observed" | "strategy" | "now">): number | undefined {
   if (deadlineMs === undefined) return undefined;
   const started = Date.parse(observed.status.startTime ?? "");
   return Math.max(0, (Number.isNaN(started) ? now : started) + deadlineMs - now);

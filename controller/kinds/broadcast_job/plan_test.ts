@@ -278,6 +278,15 @@ t.test("deadline: watched in every pass, active pods are deleted and count as fa
   t.notOk(model.deleted);
 });
 
+t.test("a deadline of no time is over before any pod is made", async (t) => {
+  const job = broadcastJob({ completionPolicy: { type: "Always", activeDeadlineSeconds: 0 } });
+  const model = new Model(job, ["a", "b"]);
+  model.pass();
+  t.equal(model.set.status?.phase, "failed");
+  t.equal(model.row(), "2 0 0 0");
+  t.same(model.owned(), []);
+});
+
 t.test("time to live: the job goes after it, at once for 0, never without it", async (t) => {
   for (const [seconds, waits] of [
     [30, 31_000],
