@@ -148,6 +148,17 @@ t.test("a node that does not answer for ten minutes has failed", async (t) => {
   ]);
 });
 
+t.test("of a tag that is there twice the first is said to have failed, once", async (t) => {
+  const twice = nodeImage([tag({ version: 2 }), tag({ version: 3 })]);
+  const { action } = plan({ nodeImage: twice }, now + 600_000);
+  t.match(action, { status: { imageStatuses: { nginx: { tags: [{ tag: "1", version: 2 }] } } } });
+  const failed = nodeImage(
+    [tag({ version: 2 }), tag({ version: 3 })],
+    status({ phase: "Failed", version: 2, completionTime: formatTime(now + 600_000) }),
+  );
+  t.equal(plan({ nodeImage: failed }, now + 600_000).action, undefined);
+});
+
 t.test("a task that is ten minutes past its deadline has failed", async (t) => {
   const pullPolicy = { ttlSecondsAfterFinished: 1, activeDeadlineSeconds: 60 };
   const found = nodeImage([tag({ pullPolicy })], status({ startTime: formatTime(now) }));

@@ -7,6 +7,7 @@ import {
   type TagOwner,
   type TagSpec,
   type TagStatus,
+  tagOf,
   tagStatusOf,
 } from "../../rollout/images/node_image.ts";
 
@@ -37,6 +38,8 @@ export function classifySilence(nodeImage: NodeImage, now: number): SilentTasks 
   let nextAt: number | undefined;
   for (const [name, image] of Object.entries(nodeImage.spec?.images ?? {})) {
     for (const tag of image.tags ?? []) {
+      // Of equal tags, which no admission lets through, the first counts, as for agents: the status has one entry for them.
+      if (tagOf(nodeImage, name, tag.tag) !== tag) continue;
       const due = dueAt(nodeImage, name, tag);
       if (due === undefined) continue;
       if (due.at > now) {
