@@ -31,7 +31,10 @@ const tag = s.object("One tag.", {
     backoffLimit: s.optional(s.int32("Number of further attempts after one that failed; 3 by default.")),
     timeoutSeconds: s.optional(s.int32("Seconds after which one attempt is given up; 600 by default.")),
     ttlSecondsAfterFinished: s.optional(
-      s.int32("Seconds after its end until the task is removed; required."),
+      s.int32(
+        "Seconds after its end until the task is removed, or until the jobs with policy Always " +
+          "that asked for it have ended, if that is later; required.",
+      ),
     ),
   }),
   tag: s.text("Tag, or digest with sha256: in front, each once in an image."),
