@@ -2,7 +2,7 @@
  * The times that a schedule means. cron-parser walks the calendar: a local time that is skipped in spring happens an
  * hour later, one that comes twice in autumn happens once, wildcard hours happen in every hour. Spec: jobs A4.
  */
-import { CronExpressionParser } from "cron-parser";
+import { type CronExpression, CronExpressionParser } from "cron-parser";
 import { everFires, type FieldValues, type Schedule } from "../../../crds/index.ts";
 
 export interface Occurrences {
@@ -73,7 +73,8 @@ function fieldText(values: FieldValues, size: number): string {
   return values === undefined || values.length === size ? "*" : values.join(",");
 }
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 /** A change of the clock has no influence on times that are further away. */
 const transitionMs = 3 * hourMs;
@@ -85,8 +86,78 @@ const transitionMs = 3 * hourMs;
 function walk(expression: string, zone: string, after: number): () => number {
   const changed = offsetMinutes(zone, after) !== offsetMinutes(zone, after - transitionMs);
   const from = changed ? after - transitionMs : after;
-  const cron = CronExpressionParser.parse(expression, { currentDate: new Date(from), tz: zone });
+  if (hasHalfHours(zone)) {
+    const times = walkHalfHours(expression, zone, from);
+    return () => times.next().value;
+  }
+  const cron = cronFrom(expression, zone, from);
   return () => cron.next().getTime();
+}
+
+function cronFrom(expression: string, zone: string, from: number, until?: number) {
+  const end = until === undefined ? {} : { endDate: new Date(until) };
+  return CronExpressionParser.parse(expression, { currentDate: new Date(from), tz: zone, ...end });
+}
+
+/** Around a change of the clock. */
+const aroundMs = 2 * hourMs;
+
+/**
+ * The library walks in whole hours and gets no further where the clock is set back by half of one, as on Lord Howe Island: the hours
+ * around that are looked through minute by minute.
+ */
+function* walkHalfHours(expression: string, zone: string, from: number): Generator<number, never> {
+  const isEveryHour = expression.split(" ")[1] === "*";
+  let begin = from;
+  for (let change = setBackAfter(zone, begin); change !== undefined; change = setBackAfter(zone, begin)) {
+    const { at, repeatedMs } = change;
+    yield* upTo(at - aroundMs, cronFrom(expression, zone, begin, at - aroundMs - 1));
+    const cron = cronFrom(expression, zone, begin);
+    const first = Math.max(at - aroundMs, (Math.floor(begin / minuteMs) + 1) * minuteMs);
+    for (let time = first; time < at + aroundMs; time += minuteMs) {
+      const isAgain = time >= at && time < at + repeatedMs && !isEveryHour;
+      if (!isAgain && cron.includesDate(new Date(time))) yield time;
+    }
+    begin = at + aroundMs - 1;
+  }
+  const cron = cronFrom(expression, zone, begin);
+  for (;;) yield cron.next().getTime();
+}
+
+/** Times before `end`, at which the expression ends. */
+function* upTo(end: number, cron: CronExpression): Generator<number> {
+  while (cron.hasNext()) {
+    const time = cron.next().getTime();
+    if (time >= end) return;
+    yield time;
+  }
+}
+
+/** Whether summer and winter differ by something else than whole hours. */
+function hasHalfHours(zone: string): boolean {
+  const [january, july] = [Date.UTC(2026, 0), Date.UTC(2026, 6)];
+  return (offsetMinutes(zone, january) - offsetMinutes(zone, july)) % 60 !== 0;
+}
+
+/** When the clock is next set back, within two years, and how much of the local time comes twice then. */
+function setBackAfter(
+  zone: string,
+  time: number,
+): { readonly at: number; readonly repeatedMs: number } | undefined {
+  let low = time;
+  while (offsetMinutes(zone, low + dayMs) >= offsetMinutes(zone, low)) {
+    low += dayMs;
+    if (low > time + 731 * dayMs) return undefined;
+  }
+  const before = offsetMinutes(zone, low);
+  let high = low + dayMs;
+  while (high - low > minuteMs) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetMinutes(zone, middle) === before) low = middle;
+    else high = middle;
+  }
+  const repeatedMs = (before - offsetMinutes(zone, high)) * minuteMs;
+  return { at: Math.floor(high / minuteMs) * minuteMs, repeatedMs };
 }
 
 function firstAfter(times: () => number, after: number): number {

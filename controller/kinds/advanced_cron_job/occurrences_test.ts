@@ -79,6 +79,28 @@ t.test("autumn: a time that comes twice happens once, every hour happens", async
   t.equal(times(hourly, "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z").length, 24);
 });
 
+t.test("a clock that is set back by half an hour holds up no schedule", async (t) => {
+  const zone = "Australia/Lord_Howe";
+  const from = (text: string, after: string, count: number) => {
+    const { next } = occurrences(text, zone);
+    const times = [ms(after)];
+    for (let index = 0; index < count; index++) times.push(next(times.at(-1) ?? 0) ?? Number.NaN);
+    return times.slice(1).map((time) => new Date(time).toISOString().slice(5, 16));
+  };
+  // From 02:00 to 01:30 of the 5th of April, which is 15:00 in UTC.
+  t.same(from("0 9 * * *", "2026-04-03T22:00:00Z", 2), ["04-04T22:30", "04-05T22:30"]);
+  t.same(from("0 2 * * *", "2026-04-03T15:00:00Z", 2), ["04-04T15:30", "04-05T15:30"]);
+  t.same(from("45 1,2 * * *", "2026-04-04T14:00:00Z", 3), ["04-04T14:45", "04-04T16:15", "04-05T15:15"]);
+  t.same(from("45 1,2 * * *", "2026-04-04T15:10:00Z", 1), ["04-04T16:15"], "what comes twice is over");
+  const minutes = ["04-04T14:30", "04-04T14:45", "04-04T15:00", "04-04T15:15", "04-04T15:30"];
+  t.same(from("*/15 * * * *", "2026-04-04T14:15:00Z", 5), minutes, "of all hours it is not");
+  t.same(from("15 2 5 4 *", "2026-01-01T00:00:00Z", 2).at(0), "04-04T15:45");
+  const every = occurrences("0 * * * *", zone);
+  t.equal(every.latest(ms("2026-04-04T13:00:00Z"), ms("2026-04-05T00:00:00Z")), ms("2026-04-04T23:30:00Z"));
+  t.equal(every.exceeds(11, ms("2026-04-04T13:00:00Z"), ms("2026-04-05T00:00:00Z")), false);
+  t.equal(every.exceeds(9, ms("2026-04-04T13:00:00Z"), ms("2026-04-05T00:00:00Z")), true);
+});
+
 t.test("the zone of this process shows in times only", async (t) => {
   const time = ms("2026-01-01T00:00:00Z");
   t.equal(zonedTime(time, "UTC"), "2026-01-01T00:00:00Z");
