@@ -149,3 +149,72 @@ t.test("property: next and latest agree, wherever a walk begins", async (t) => {
   fc.assert(run, { seed, numRuns: 150 });
   t.pass("held in all runs");
 });
+
+/** A field as it is written, what it allows, and whether it allows everything by a star. */
+interface Field {
+  readonly text: string;
+  readonly values: ReadonlySet<number>;
+  readonly isStar: boolean;
+}
+
+function range(least: number, most: number, step = 1): Set<number> {
+  return new Set(
+    Array.from({ length: Math.floor((most - least) / step) + 1 }, (_, index) => least + index * step),
+  );
+}
+
+function fieldOf(least: number, most: number): fc.Arbitrary<Field> {
+  const number = fc.integer({ min: least, max: most });
+  const step = fc.integer({ min: 2, max: 20 });
+  const plain = (text: string, values: Set<number>): Field => ({ text, values, isStar: false });
+  const part = fc.oneof(
+    fc.constantFrom("*", "?").map((text) => ({ ...plain(text, range(least, most)), isStar: true })),
+    number.map((value) => plain(String(value), new Set([value]))),
+    step.map((by) => plain(`*/${by}`, range(least, most, by))),
+    fc.tuple(number, step).map(([from, by]) => plain(`${from}/${by}`, range(from, most, by))),
+    fc
+      .tuple(number, number, step)
+      .map(([a, b, by]) =>
+        plain(`${Math.min(a, b)}-${Math.max(a, b)}/${by}`, range(Math.min(a, b), Math.max(a, b), by)),
+      ),
+  );
+  return fc.array(part, { minLength: 1, maxLength: 2 }).map((parts) => ({
+    text: parts.map(({ text }) => text).join(","),
+    values: new Set(parts.flatMap(({ values }) => [...values])),
+    isStar: parts.some(({ isStar }) => isStar),
+  }));
+}
+
+const fields = fc.tuple(fieldOf(0, 59), fieldOf(0, 23), fieldOf(1, 31), fieldOf(1, 12), fieldOf(0, 6));
+
+/** Spec: jobs A4, rule 1, read for one minute of UTC. */
+function fires([minutes, hours, days, months, weekdays]: readonly Field[], time: number): boolean {
+  const date = new Date(time);
+  const has = (each: Field | undefined, value: number) => each?.values.has(value) === true;
+  const [day, weekday] = [has(days, date.getUTCDate()), has(weekdays, date.getUTCDay())];
+  const isDay = days?.isStar || weekdays?.isStar ? day && weekday : day || weekday;
+  const isTime = has(minutes, date.getUTCMinutes()) && has(hours, date.getUTCHours());
+  return isTime && isDay && has(months, date.getUTCMonth() + 1);
+}
+
+t.test("property: the times are those of a look at every minute", async (t) => {
+  let found = 0;
+  const begin = fc.integer({ min: ms("2026-01-01T00:00:00Z"), max: ms("2028-03-02T00:00:00Z") });
+  const run = fc.property(fields, begin, fc.integer({ min: 1, max: 3 * 24 * 60 }), (all, after, minutes) => {
+    const until = after + minutes * minute;
+    const wanted: number[] = [];
+    for (let time = Math.floor(after / minute + 1) * minute; time <= until; time += minute)
+      if (fires(all, time)) wanted.push(time);
+    found += wanted.length;
+    const { next, latest, exceeds } = occurrences(all.map(({ text }) => text).join(" "), "UTC");
+    const first = next(after) ?? Number.POSITIVE_INFINITY;
+    return (
+      (first > until ? undefined : first) === wanted[0] &&
+      latest(after, until) === wanted.at(-1) &&
+      !exceeds(wanted.length, after, until) &&
+      (wanted.length === 0 || exceeds(wanted.length - 1, after, until))
+    );
+  });
+  fc.assert(run, { seed, numRuns: 150 });
+  t.ok(found > 1000, `${found} times`);
+});
