@@ -34,7 +34,7 @@ export function cloneJson(value: unknown): unknown {
 }
 
 /** A member of the object itself, never one of its prototype. */
-export function own(object: JsonObject, key: string): unknown {
+export function own<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

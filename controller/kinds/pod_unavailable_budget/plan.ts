@@ -50,9 +50,8 @@ export function planBudget(observed: PodUnavailableBudgetObserved): BudgetPlan {
   const terms = { active, now, knownFor: observed.knownFor };
   const deletions = held(object.status?.disruptedPods, DELETION_MS, terms);
   const updates = held(object.status?.unavailablePods, UPDATE_MS, terms);
-  const available = [...active.values()].filter(
-    (pod) => !(pod.name in deletions.kept || pod.name in updates.kept) && isAvailableToBudget(pod),
-  );
+  const isHeld = (pod: string) => Object.hasOwn(deletions.kept, pod) || Object.hasOwn(updates.kept, pod);
+  const available = [...active.values()].filter((pod) => !isHeld(pod.name) && isAvailableToBudget(pod));
   const marked = available.filter(isMarked).length;
   const name = object.metadata.name ?? "";
   return {

@@ -40,11 +40,14 @@ const budget = fc.record({
   protectTotalReplicas: fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined, freq: 3 }),
 });
 
+/** Every object inherits a member of the first one's name. */
+const nameOf = (index: number) => (index === 0 ? "constructor" : `p${index}`);
+
 function podOf(one: Given, index: number): Pod {
   const image = one.digest === undefined ? "app:1" : "reg/app@sha256:1";
   const imageID = one.digest === false ? "reg/app@sha256:2" : "reg/app@sha256:1";
   const condition = { type: "Ready", status: one.ready, reason: "", message: "", lastTransitionAt: 0 };
-  return barePod(`p${index}`, {
+  return barePod(nameOf(index), {
     phase: one.phase,
     conditions: [condition],
     deletionAt: one.terminating ? now : undefined,
@@ -57,7 +60,7 @@ function podOf(one: Given, index: number): Pod {
 
 const recordOf = (pods: readonly Given[], key: "disrupted" | "unavailable") =>
   Object.fromEntries(
-    pods.flatMap((one, index) => (one[key] === undefined ? [] : [[`p${index}`, ago(one[key])] as const])),
+    pods.flatMap((one, index) => (one[key] === undefined ? [] : [[nameOf(index), ago(one[key])] as const])),
   );
 
 /** From the rules, in their order. */
@@ -83,7 +86,7 @@ function expected(pods: readonly Given[], of: typeof budget extends fc.Arbitrary
   );
   const marked = counted.filter(({ label }) => label === "apps.kruise.io/specified-delete").length;
   const names = (wanted: (one: Given) => boolean) =>
-    pods.flatMap((one, index) => (isActive(one) && wanted(one) ? [`p${index}`] : []));
+    pods.flatMap((one, index) => (isActive(one) && wanted(one) ? [nameOf(index)] : []));
   const waits = pods.flatMap((one) => {
     if (!isActive(one)) return [];
     const left = [

@@ -37,7 +37,7 @@ export function spend(
   if (status === undefined || status.desiredAvailable === 0) return pass;
   if (!isProtected(budget, operation, options)) return pass;
   const { disruptedPods = {}, unavailablePods = {} } = status;
-  if (pod.name in disruptedPods || pod.name in unavailablePods) return pass;
+  if (Object.hasOwn(disruptedPods, pod.name) || Object.hasOwn(unavailablePods, pod.name)) return pass;
   const room = status.currentAvailable - status.desiredAvailable;
   // Others get what marked pods leave; marked ones go as long as the floor holds without them.
   const { unavailableAllowed } = status;

@@ -1,4 +1,5 @@
 /** Which containers change together. Spec: inplace-update 4.6. */
+import { own } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
 import type { RefMetadata } from "./state.ts";
 
@@ -51,10 +52,13 @@ function joinByMetadata(
   refMetadata: Readonly<Record<string, RefMetadata>>,
   chosen: Set<string>,
 ): void {
-  const keysOf = (name: string): string[] => [
-    ...Object.keys(refMetadata[name]?.labels ?? {}).map((key) => `labels/${key}`),
-    ...Object.keys(refMetadata[name]?.annotations ?? {}).map((key) => `annotations/${key}`),
-  ];
+  const keysOf = (name: string): string[] => {
+    const { labels = {}, annotations = {} } = own(refMetadata, name) ?? {};
+    return [
+      ...Object.keys(labels).map((key) => `labels/${key}`),
+      ...Object.keys(annotations).map((key) => `annotations/${key}`),
+    ];
+  };
   const keys = new Set([...chosen].flatMap(keysOf));
   for (let grew = true; grew; ) {
     grew = false;

@@ -14,18 +14,19 @@ import { refreshInPlace, startInPlace } from "./update.ts";
 const start = Date.UTC(2026, 0, 1);
 const options = { verticalScaling: true, resizeSubresource: true, resetsManagers: true };
 const changeOptions = { verticalScaling: true, envFromMetadata: true };
-const containers = ["a", "b", "c"] as const;
+/** The last one is called like a member that every object inherits. */
+const containers = ["a", "b", "constructor"] as const;
 /** Annotations that containers read. */
 const reads: Readonly<Record<(typeof containers)[number], readonly string[]>> = {
   a: ["x"],
   b: ["x", "y"],
-  c: [],
+  constructor: [],
 };
 const foreign = { labels: { theirs: "1" }, annotations: { theirs: "1" }, finalizers: ["x/theirs"] };
 
 const few = fc.constantFrom("1", "2", "3");
-const entries = fc.dictionary(fc.constantFrom("x", "y", "z"), few);
-const ofEach = fc.record({ a: few, b: few, c: few });
+const entries = fc.dictionary(fc.constantFrom("x", "y", "constructor"), few);
+const ofEach = fc.record({ a: few, b: few, constructor: few });
 interface Asked {
   readonly images: Readonly<Record<(typeof containers)[number], string>>;
   readonly cpu: Readonly<Record<(typeof containers)[number], string>>;

@@ -108,7 +108,7 @@ function containerOperation(
     return refusal;
   const container = after.spec?.containers?.[Number(resource[1])];
   if (container?.name === undefined) return refusal;
-  const amounts = resources[container.name] ?? {};
+  const amounts = own(resources, container.name) ?? {};
   amounts[list] = { ...amounts[list], [quantity]: String(operation.value) };
   resources[container.name] = amounts;
   return undefined;
@@ -135,9 +135,9 @@ function referencedMetadata(
       if (env.value || FOREIGN_ENV.has(env.name ?? "")) continue;
       const entry = changed.get(env.valueFrom?.fieldRef?.fieldPath ?? "");
       if (entry === undefined || container.name === undefined) continue;
-      const own = found[container.name] ?? {};
-      own[entry.map] = { ...own[entry.map], [entry.key]: entry.value };
-      found[container.name] = own;
+      const read = own(found, container.name) ?? {};
+      read[entry.map] = { ...read[entry.map], [entry.key]: entry.value };
+      found[container.name] = read;
     }
   }
   return found;

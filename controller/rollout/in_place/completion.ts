@@ -1,5 +1,5 @@
 /** Whether the batches issued so far have taken effect. Spec: inplace-update 4.5. */
-import { envHash, plainHash, quantityEqual } from "../../../kube/core/index.ts";
+import { envHash, own, plainHash, quantityEqual } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
 import { imageName } from "./running_image.ts";
 import { graceState, hasNextBatch, type InPlaceState, inPlaceState, runtimeMeta } from "./state.ts";
@@ -101,9 +101,8 @@ function sameAmounts(a: Readonly<Record<string, string>>, b: Readonly<Record<str
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
   return names.every((name) => {
-    const other = b[name];
-    const own = a[name];
-    return other !== undefined && own !== undefined && quantityEqual(own, other);
+    const [one, other] = [own(a, name), own(b, name)];
+    return one !== undefined && other !== undefined && quantityEqual(one, other);
   });
 }
 
@@ -121,7 +120,7 @@ function imagesAwaited(pod: Pod, state: InPlaceState): string | undefined {
     const status = pod.containerStatuses.find((one) => one.name === name);
     if (status === undefined) return `container ${name} has no status yet`;
     const wanted = pod.containers.find((one) => one.name === name)?.image ?? "";
-    const superseded = state.supersededImages?.[name];
+    const superseded = own(state.supersededImages ?? {}, name);
     const byName = superseded && runsWanted(status.image, wanted, superseded);
     if (byName === false) return `container ${name} runs an image that was asked for in between`;
     // Runtimes tell names in full, `docker.io/library/nginx:1`: two tags of one image differ in nothing else.
@@ -161,8 +160,9 @@ export function supersededImages(
   for (const { name, image } of pod.containers) {
     if (!changed.includes(name)) continue;
     // What has not run yet may be started once more as it was, and then tells an image that it did not have before.
-    if (imageIdOf(pod, name) !== "" && earlier?.lastContainerStatuses?.[name] === undefined) continue;
-    superseded[name] = [...new Set([...(superseded[name] ?? []), image])];
+    if (imageIdOf(pod, name) !== "" && own(earlier?.lastContainerStatuses ?? {}, name) === undefined)
+      continue;
+    superseded[name] = [...new Set([...(own(superseded, name) ?? []), image])];
   }
   return superseded;
 }

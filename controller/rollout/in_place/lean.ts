@@ -35,7 +35,7 @@ export function isLean(
  */
 export function allowsLean({ images, resources, refMetadata }: InPlaceChange): boolean {
   if (Object.keys(resources).length > 0) return false;
-  return Object.keys(refMetadata).every((container) => images[container] !== undefined);
+  return Object.keys(refMetadata).every((container) => Object.hasOwn(images, container));
 }
 
 export function isLeanPending(pod: Pod): boolean {

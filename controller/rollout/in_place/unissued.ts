@@ -45,7 +45,7 @@ function layered<Name extends string>(
   for (const container of containers) {
     const maps: Partial<Record<Name, Record<string, string>>> = {};
     for (const name of names) {
-      const entries = layers.flatMap((layer) => Object.entries(layer?.[container]?.[name] ?? {}));
+      const entries = layers.flatMap((layer) => Object.entries(own(layer ?? {}, container)?.[name] ?? {}));
       const wanted = entries.filter(([key]) => isWanted(name, key));
       if (wanted.length > 0) maps[name] = Object.fromEntries(wanted);
     }

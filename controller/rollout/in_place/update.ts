@@ -3,7 +3,7 @@
  * Spec: inplace-update 4.2 to 4.4, 4.6, 4.8.
  */
 
-import { notAhead, quantityEqual, timeOf } from "../../../kube/core/index.ts";
+import { notAhead, own, quantityEqual, timeOf } from "../../../kube/core/index.ts";
 import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
 import { stateMetadata, timestamp } from "../lifecycle/lifecycle.ts";
 import { hasGate, IN_PLACE_READY } from "../pods/pod_state.ts";
@@ -124,7 +124,7 @@ function forContainersOf(pod: Pod, change: InPlaceChange): InPlaceChange {
   const patch: MetadataPatch = { ...change.metadataPatch };
   for (const name of absent) {
     for (const map of ["labels", "annotations"] as const) {
-      const entries = change.refMetadata[name]?.[map];
+      const entries = own(change.refMetadata, name)?.[map];
       if (entries !== undefined) patch[map] = { ...patch[map], ...entries };
     }
   }
@@ -273,7 +273,7 @@ function differing(
   wanted: Readonly<Record<string, string>>,
 ): Record<string, string> | undefined {
   const entries = Object.entries(wanted).filter(([name, value]) => {
-    const held = present[name];
+    const held = own(present, name);
     return held === undefined || !quantityEqual(held, value);
   });
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
@@ -337,7 +337,7 @@ function datedAnew(pod: Pod, state: InPlaceState, now: number): InPlaceStep | un
 }
 
 function areReady({ containerStatuses }: Pod, containers: object): boolean {
-  return containerStatuses.every(({ name, ready }) => ready || !(name in containers));
+  return containerStatuses.every(({ name, ready }) => ready || !Object.hasOwn(containers, name));
 }
 
 function refreshGrace(

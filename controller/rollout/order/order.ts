@@ -1,5 +1,5 @@
 /** Which pods come first. Spec: cloneset 4.7 rule 42, inplace-update 4.13. */
-import { compileSelector, type LabelSelector } from "../../../kube/core/index.ts";
+import { compileSelector, type LabelSelector, own } from "../../../kube/core/index.ts";
 import type { Labels, Pod } from "../../../kube/index.ts";
 import { isReady, readySince, restarts } from "../pods/pod_state.ts";
 
@@ -216,7 +216,7 @@ function orderPosition(
   keys: readonly { orderedKey: string }[],
 ): { index: number; number: number } {
   for (const [index, { orderedKey }] of keys.entries()) {
-    const value = labels[orderedKey];
+    const value = own(labels, orderedKey);
     if (value === undefined) continue;
     const digits = /\d+$/.exec(value)?.[0];
     return { index, number: digits === undefined ? 0 : Number(digits) };

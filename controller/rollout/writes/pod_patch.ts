@@ -1,5 +1,5 @@
 /** Writes to pods as data: strategic merge patches with their preconditions, and how the pod looks after them. */
-import type { OwnerReference } from "../../../kube/core/index.ts";
+import { type OwnerReference, own } from "../../../kube/core/index.ts";
 import type { Pod, PodCondition, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
 import { timestamp } from "../lifecycle/lifecycle.ts";
 
@@ -82,8 +82,8 @@ export function podPatch(
 function containerPatches(change: PodChange): object[] {
   const names = new Set([...Object.keys(change.images ?? {}), ...Object.keys(change.resources ?? {})]);
   return [...names].map((name) => {
-    const image = change.images?.[name];
-    const resources = change.resources?.[name];
+    const image = own(change.images ?? {}, name);
+    const resources = own(change.resources ?? {}, name);
     return {
       name,
       ...(image === undefined ? {} : { image }),
@@ -182,8 +182,8 @@ function mergedConditions(
 
 function mergedContainers(before: readonly PodContainer[], change: PodChange): readonly PodContainer[] {
   return before.map((container) => {
-    const image = change.images?.[container.name];
-    const amounts = change.resources?.[container.name];
+    const image = own(change.images ?? {}, container.name);
+    const amounts = own(change.resources ?? {}, container.name);
     if (image === undefined && amounts === undefined) return container;
     return {
       ...container,
