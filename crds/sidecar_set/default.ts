@@ -7,13 +7,15 @@ import {
   ensureObject,
   isJsonObject,
   type JsonObject,
+  type Labels,
   own,
 } from "../../kube/core/index.ts";
 import { fill } from "../fill.ts";
-import { member, objectsIn } from "../members.ts";
-import { sidecarSetHashes } from "./hash.ts";
+import { apiVersionOf } from "../kind.ts";
+import { member, metadataMap, objectsIn } from "../members.ts";
+import { type SidecarSetHashes, sidecarSetHashes } from "./hash.ts";
 import { sidecarSetHashAnnotation, sidecarSetHashWithoutImageAnnotation } from "./names.ts";
-import { sidecarSet } from "./schema.ts";
+import { type SidecarSetSpec, sidecarSet } from "./schema.ts";
 
 /**
  * A copy of the object, of either version, with every default and the hashes of what came out; applying it twice changes
@@ -48,6 +50,33 @@ function defaultSidecar(container: JsonObject, podInjectPolicy: string): void {
     if (isJsonObject(fieldRef)) defaultFieldRef(fieldRef);
   }
   defaultSidecarContainer(container);
+}
+
+/**
+ * The hashes that admission wrote beside the sidecars. Those that it would write where there are none: a set that was stored while no
+ * webhook looked must not differ from its pods, nor from what its next update makes of it.
+ */
+export function writtenHashes(
+  annotations: Labels = {},
+  { containers, initContainers }: Pick<SidecarSetSpec, "containers" | "initContainers">,
+): SidecarSetHashes {
+  const given = hashesIn(annotations);
+  if (given.hash !== undefined && given.hashWithoutImage !== undefined) return { ...none, ...given };
+  const spec = { ...(containers && { containers }), ...(initContainers && { initContainers }) };
+  const object = { apiVersion: apiVersionOf(sidecarSet), kind: sidecarSet.kind, metadata: {}, spec };
+  return { ...none, ...hashesIn(metadataMap(defaultSidecarSet(object), "annotations")), ...given };
+}
+
+/** Of sidecars that cannot be read. */
+const none: SidecarSetHashes = { hash: "", hashWithoutImage: "" };
+
+function hashesIn(annotations: JsonObject): Partial<SidecarSetHashes> {
+  const hash = own(annotations, sidecarSetHashAnnotation);
+  const hashWithoutImage = own(annotations, sidecarSetHashWithoutImageAnnotation);
+  return {
+    ...(typeof hash === "string" ? { hash } : {}),
+    ...(typeof hashWithoutImage === "string" ? { hashWithoutImage } : {}),
+  };
 }
 
 /** At every creation and update, whatever the client sent: the controller compares them with those of pods. Rule 25. */

@@ -1,6 +1,6 @@
 /** What happens to pods of nobody while the controller of their SidecarSet dies. */
 import assert from "node:assert/strict";
-import { sidecarSetHashes } from "../../crds/index.ts";
+import { writtenHashes } from "../../crds/index.ts";
 import { container, podOf } from "../cases/manifests.ts";
 import type { Item } from "../cluster/api.ts";
 import type { Place, Scenario } from "./scenarios.ts";
@@ -37,7 +37,7 @@ async function prepare({ api, namespace }: Place, shape: Shape): Promise<void> {
     },
   });
   // No webhook looks here: pods come as injected by one.
-  const { hash, hashWithoutImage } = sidecarSetHashes({ containers: Object(spec).containers });
+  const { hash, hashWithoutImage } = writtenHashes(undefined, { containers: Object(spec).containers });
   const annotations = {
     ...shape.annotations,
     "kruise.io/sidecarset-injected-list": namespace,

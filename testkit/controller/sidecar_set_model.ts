@@ -11,9 +11,9 @@ import {
   injectedListAnnotation,
   type SidecarSet,
   sidecarSetHashAnnotation,
-  sidecarSetHashes,
   sidecarSetHashWithoutImageAnnotation,
   workingHotUpgradeAnnotation,
+  writtenHashes,
 } from "../../crds/index.ts";
 import { keyOf } from "../../kube/core/index.ts";
 import type { Pod, PodContainer } from "../../kube/index.ts";
@@ -78,7 +78,7 @@ export function sidecarSetOf(spec: Partial<SidecarSet["spec"]> = {}): SidecarSet
 /** With the sidecars of the set beside a container `app`. */
 export function injectedPod(set: SidecarSet, name: string): Pod {
   const { name: setName = "" } = set.metadata;
-  const { hash, hashWithoutImage } = sidecarSetHashes(set.spec);
+  const { hash, hashWithoutImage } = writtenHashes(set.metadata.annotations, set.spec);
   const entry = (hash: string) =>
     formatInjectedSidecars(
       new Map([[setName, { updateTimestamp: "", hash, sidecarSetName: setName, sidecarList: [] }]]),

@@ -10,9 +10,9 @@ import {
   type SidecarsBeforeUpdate,
   sidecarInPlaceStateAnnotation,
   sidecarSetHashAnnotation,
-  sidecarSetHashes,
   sidecarSetHashWithoutImageAnnotation,
   workingHotUpgradeAnnotation,
+  writtenHashes,
 } from "../../../crds/index.ts";
 import { compareBytes, compileSelector, type IntOrString, type Selector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
@@ -36,12 +36,9 @@ export interface SidecarRollout {
 }
 
 export function rolloutOf({ metadata, spec }: SidecarSet): SidecarRollout {
-  const { name = "", annotations = {} } = metadata;
+  const { name = "", annotations } = metadata;
   const { containers = [], initContainers = [], updateStrategy } = spec;
-  // Admission writes both; a set that was stored without it has none.
-  const computed = () => sidecarSetHashes(spec);
-  const hash = annotations[sidecarSetHashAnnotation] ?? computed().hash;
-  const hashWithoutImage = annotations[sidecarSetHashWithoutImageAnnotation] ?? computed().hashWithoutImage;
+  const { hash, hashWithoutImage } = writtenHashes(annotations, spec);
   const selector = updateStrategy?.selector;
   const sidecars = containers.map((container) => ({
     name: container.name,

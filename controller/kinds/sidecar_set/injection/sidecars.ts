@@ -11,9 +11,8 @@ import {
   type SidecarSet,
   type SidecarSetSpec,
   sidecarSet,
-  sidecarSetHashAnnotation,
-  sidecarSetHashWithoutImageAnnotation,
   type Volume,
+  writtenHashes,
 } from "../../../../crds/index.ts";
 import { compareBytes } from "../../../../kube/core/index.ts";
 import type { ControllerRevision } from "../../../../kube/index.ts";
@@ -93,16 +92,15 @@ export function readSidecarSet(object: object): SidecarSet | Mistyped {
 export function prepareSidecars(
   name: string,
   { containers = [], initContainers = [], volumes, imagePullSecrets, patchPodMetadata }: RevisedSpec,
-  annotations: Readonly<Record<string, string>> = {},
+  annotations: Readonly<Record<string, string>> | undefined,
   controllerRevision: string | undefined,
 ): Sidecars {
   const listed = [...containers, ...initContainers.filter(isNativeSidecar)];
+  const { hash, hashWithoutImage } = writtenHashes(annotations, { containers, initContainers });
   const entry = {
-    hash: annotations[sidecarSetHashAnnotation] ?? "",
     sidecarSetName: name,
     sidecarList: listed.map((sidecar) => sidecar.name).sort(compareBytes),
   };
-  const hash = annotations[sidecarSetHashWithoutImageAnnotation] ?? "";
   const prepared = (all: readonly SidecarContainer[], list: SidecarList) =>
     all.map((sidecar) => prepareSidecar(sidecar, list));
   const hot = (all: readonly SidecarContainer[], list: SidecarList) =>
@@ -115,7 +113,7 @@ export function prepareSidecars(
     imagePullSecrets: imagePullSecrets ?? [],
     patches: patchPodMetadata ?? [],
     hotUpgraded: [...hot(containers, "containers"), ...hot(initContainers, "initContainers")],
-    hashEntry: injectedSidecarsWriter(name, { ...entry, controllerRevision }),
-    hashWithoutImageEntry: injectedSidecarsWriter(name, { ...entry, hash }),
+    hashEntry: injectedSidecarsWriter(name, { ...entry, hash, controllerRevision }),
+    hashWithoutImageEntry: injectedSidecarsWriter(name, { ...entry, hash: hashWithoutImage }),
   };
 }
