@@ -103,8 +103,9 @@ async function topOf(
       ? undefined
       : { uid, replicas: Math.max(0, scale.replicas) };
   }
-  if (found === undefined || found.uid !== uid || found.terminating) return undefined;
+  if (found === undefined || found.uid !== uid) return undefined;
   const above = found.controller;
-  if (above === undefined || above.kind !== "Deployment" || above.group !== "apps") return found;
-  return topOf(namespace, above, source);
+  // A ReplicaSet on its way out takes nothing from what its Deployment wants.
+  if (above?.kind === "Deployment" && above.group === "apps") return topOf(namespace, above, source);
+  return found.terminating ? undefined : found;
 }
