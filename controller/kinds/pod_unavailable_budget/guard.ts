@@ -70,12 +70,13 @@ export class BudgetGuard {
     }
   }
 
-  /** Undefined when there is none. One that was never looked at, or not since it changed, is waited for a moment. */
+  /** Undefined when there is none, or it is on its way out: nobody counts for it any more. One that was never looked at, or not since it changed, is waited for a moment. */
   async #current(namespace: string, name: string): Promise<PodUnavailableBudget | undefined> {
     const { client, clock } = this.#deps;
     for (let attempt = 1; ; attempt++) {
       try {
         const budget = await client.get(podUnavailableBudgetResource, { namespace, name });
+        if (budget.metadata.deletionTimestamp !== undefined) return undefined;
         const seen = budget.status?.observedGeneration ?? 0;
         if (seen >= (budget.metadata.generation ?? 0) || attempt === ATTEMPTS) return budget;
       } catch (error) {

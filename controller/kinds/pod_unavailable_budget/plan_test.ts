@@ -121,7 +121,7 @@ t.test("pods without a budget, and of one that is gone, are tied", async (t) => 
   );
 });
 
-t.test("pods that another budget does not select any more are tied to the one that does", async (t) => {
+t.test("pods that another budget does not protect any more are tied to the one that does", async (t) => {
   const other: PodUnavailableBudget = {
     metadata: { name: "other" },
     spec: { selector: { matchLabels: { app: "old" } }, maxUnavailable: 1 },
@@ -131,11 +131,16 @@ t.test("pods that another budget does not select any more are tied to the one th
     metadata: { name: "target" },
     spec: { targetRef: target, maxUnavailable: 1 },
   };
+  const leaving: PodUnavailableBudget = {
+    metadata: { name: "leaving", deletionTimestamp: "2026-01-01T00:00:00Z" },
+    spec: byTarget.spec,
+  };
   const tie = (related: string) => ({ annotations: { "pub.kruise.io/related-pub": related } });
   const pods = [
     pod("moved", { ...tie("other"), labels: { app: "web" } }),
     pod("staying", { ...tie("other"), labels: { app: "old" } }),
     pod("of-target", { ...tie("target"), labels: { app: "web" } }),
+    pod("left", { ...tie("leaving"), labels: { app: "web" } }),
   ];
   const { link } = planBudget({
     object: budget({ maxUnavailable: 1 }),
@@ -144,7 +149,7 @@ t.test("pods that another budget does not select any more are tied to the one th
     totalReplicas: 3,
     isProtectedBy: (name, one) =>
       mayProtect(
-        [other, byTarget].find(({ metadata }) => metadata.name === name),
+        [other, byTarget, leaving].find(({ metadata }) => metadata.name === name),
         one,
       ),
     knownFor: forLong,
@@ -152,7 +157,7 @@ t.test("pods that another budget does not select any more are tied to the one th
   });
   t.same(
     link.map(({ name }) => name),
-    ["moved"],
+    ["moved", "left"],
   );
 });
 

@@ -49,10 +49,14 @@ export function relatedBudget(annotations: Labels): string | undefined {
   return annotations[relatedBudgetAnnotation] || annotations[oldRelatedBudgetAnnotation] || undefined;
 }
 
-/** Whether a budget by selector still selects the pod, whose labels may have changed; one by workload is believed to. */
+/**
+ * Whether a budget by selector still selects the pod, whose labels may have changed; one by workload is believed to. One that is being
+ * deleted protects nothing.
+ */
 export function mayProtect(budget: PodUnavailableBudget | undefined, pod: Pick<Pod, "labels">): boolean {
-  const selector = budget?.spec.selector;
-  return selector ? selects(selector, pod) : budget !== undefined;
+  if (budget === undefined || budget.metadata.deletionTimestamp !== undefined) return false;
+  const { selector } = budget.spec;
+  return selector ? selects(selector, pod) : true;
 }
 
 /** What cannot be read selects nothing. */
