@@ -36,7 +36,8 @@ type Given = typeof given extends fc.Arbitrary<infer G> ? G : never;
 
 const portion = fc.constantFrom<number | string>(0, 1, 2, 5, 100, "0%", "1%", "20%", "50%", "99%", "100%");
 const canaries = { matchLabels: { canary: "true" } };
-const strategies = fc.record(
+type Strategy = NonNullable<SidecarSet["spec"]["updateStrategy"]>;
+const strategies: fc.Arbitrary<Strategy> = fc.record(
   {
     type: fc.constantFrom(
       "RollingUpdate",
@@ -50,7 +51,7 @@ const strategies = fc.record(
     partition: portion,
     maxUnavailable: portion,
     selector: fc.constant(canaries),
-    priorityStrategy: fc.constantFrom(
+    priorityStrategy: fc.constantFrom<NonNullable<Strategy["priorityStrategy"]>>(
       {
         weightPriority: [
           { weight: 10, matchSelector: canaries },
@@ -60,7 +61,7 @@ const strategies = fc.record(
       { orderPriority: [{ orderedKey: "order" }] },
       { orderPriority: [{ orderedKey: "zone" }, { orderedKey: "order" }] },
     ),
-    scatterStrategy: fc.constantFrom(
+    scatterStrategy: fc.constantFrom<NonNullable<Strategy["scatterStrategy"]>>(
       [{ key: "zone", value: "a" }],
       [
         { key: "zone", value: "*" },
@@ -70,10 +71,8 @@ const strategies = fc.record(
   },
   { requiredKeys: [] },
 );
-type Strategy = typeof strategies extends fc.Arbitrary<infer S> ? S : never;
-
 const names = (index: number) => `pod-${String(index).padStart(2, "0")}`;
-const setOf = (tag: number, env: string, updateStrategy: Strategy = {}): SidecarSet =>
+const setOf = (tag: number, env: string, updateStrategy: Strategy = {}) =>
   sidecarSetOf({
     containers: [{ name: "side", image: `side:${tag}`, env: [{ name: "A", value: env }] }],
     updateStrategy,
@@ -120,12 +119,12 @@ function ordered(all: readonly Member[], { priorityStrategy }: Strategy): Member
       (a.name < b.name ? -1 : 1),
   );
   if (priorityStrategy === undefined) return base;
-  if ("weightPriority" in priorityStrategy) {
+  if (priorityStrategy.weightPriority !== undefined) {
     const weight = ({ labels }: Member) =>
       (labels.canary === "true" ? 10 : 0) + (labels.zone === "a" ? 5 : 0);
     return base.sort((a, b) => weight(b) - weight(a));
   }
-  const keys = priorityStrategy.orderPriority.map(({ orderedKey }) => orderedKey);
+  const keys = (priorityStrategy.orderPriority ?? []).map(({ orderedKey }) => orderedKey);
   const place = ({ labels }: Member): [number, number] => {
     const entries = Object.entries(labels);
     const at = keys.findIndex((key) => Object.keys(labels).includes(key));
@@ -166,9 +165,9 @@ function scattered(
 ): Member[] {
   const values = [...new Set(all.flatMap(({ labels }) => labels.zone ?? []))].sort();
   const terms = scatterStrategy.flatMap(({ key, value }) =>
-    value === "*" ? values.map((each) => [key, each] as const) : [[key, value] as const],
+    (value === "*" ? values : [value]).map((each): [string, string] => [key, each]),
   );
-  const count = ([key, value]: readonly [string, string]) =>
+  const count = ([key, value]: [string, string]) =>
     list.filter(({ labels }) => Object.entries(labels).some(([name, each]) => name === key && each === value))
       .length;
   const most = [...terms].sort((a, b) => count(b) - count(a));
