@@ -298,8 +298,8 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "a budget counts pods that are out of service as available",
     file: "controller/kinds/pod_unavailable_budget/plan.ts",
-    from: "(pod) => !(pod.name in deletions.kept || pod.name in updates.kept) && isAvailableToBudget(pod),",
-    to: '(pod) => !(pod.name in deletions.kept || pod.name in updates.kept) && (pod.uid !== "" || isAvailableToBudget(pod)),',
+    from: "(pod) => !isHeld(pod.name) && isAvailableToBudget(pod)",
+    to: '(pod) => !isHeld(pod.name) && (pod.uid !== "" || isAvailableToBudget(pod))',
     needs: ['"kind":"PodUnavailableBudget"'],
   },
   {
