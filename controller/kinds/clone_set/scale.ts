@@ -152,7 +152,7 @@ function createCloneSetPod(state: CloneSetState, revision: Revision, id: string)
   const template = templateFor(state, revision);
   const owner = ownerReference("CloneSet", state.name, state.uid);
   const claims = (set.spec.volumeClaimTemplates ?? []).map((claim) => {
-    const volume = claim.metadata.name ?? "";
+    const volume = claim.metadata?.name ?? "";
     const name = `${volume}-${state.name}-${id}`;
     const labels = { ...set.spec.selector.matchLabels, [INSTANCE_ID]: id };
     return { volume, name, body: claimBody(claim, name, state.namespace, labels, owner) };
@@ -257,19 +257,18 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
   });
 }
 
-/** Scale-in: pods of the old revision first, each class in its own order (rule 27, 37). */
+/** Scale-in: pods of the old revision first, each class in its own order (rule 27, 37); the classes are those of the numbers. */
 function surplusMembers(state: CloneSetState): CloneSetMember[] {
-  const { numbers } = state;
+  const { numbers, options } = state;
   if (numbers.surplus <= 0) return [];
   const staying = [...membersOf(state.pods.every())].filter((member) => member.state !== "PreparingDelete");
+  const isNew = (member: CloneSetMember): boolean =>
+    member.updated || (options.preparingUpdateAsUpdate && member.state === "PreparingUpdate");
   const old = deletionOrder(
-    staying.filter((member) => !member.updated),
+    staying.filter((member) => !isNew(member)),
     state.topology,
   ).slice(0, numbers.surplusOld);
-  const updated = deletionOrder(
-    staying.filter((member) => member.updated),
-    state.topology,
-  );
+  const updated = deletionOrder(staying.filter(isNew), state.topology);
   const chosen = [...old, ...updated.slice(0, numbers.surplus - numbers.surplusOld)];
   // Creations that are not answered may be refused: nothing goes in their place until they are.
   const created = staying.filter(({ pod }) => isBeingCreated(pod)).length;
