@@ -13,6 +13,7 @@ import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { shortHash } from "../../rollout/revisions/revisions.ts";
 import { waitingInPlace, writePod } from "../../rollout/writes/pod_actions.ts";
 import type { PodChange } from "../../rollout/writes/pod_patch.ts";
+import { isUnderWay } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
 import { type CloneSetMember, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 
@@ -22,11 +23,31 @@ const UNSCHEDULED_GATES_MS = 5000;
 export function planRefresh(state: CloneSetState, decisions: Decisions): void {
   const { pods } = state;
   decisions.wait(() => awaitedOfNodes(state, decisions));
+  const stranded = strandedOf(state);
   for (const member of membersOf(pods.entries(pods.groups.due)))
-    if (decisions.isFree(member)) refreshMember(state, decisions, member);
+    if (decisions.isFree(member)) refreshMember(state, decisions, member, stranded);
 }
 
-function refreshMember(state: CloneSetState, decisions: Decisions, member: CloneSetMember): void {
+/** Pods whose hook was asked about an update that they are not to have any more: the last ones, beyond as many as are still to be updated. */
+function strandedOf({ pods, numbers, strategy }: CloneSetState): ReadonlySet<CloneSetMember> {
+  const wanted = strategy.onDelete ? 0 : Math.max(0, numbers.update);
+  const beyond = pods.count("old preparingUpdate") - wanted;
+  if (beyond <= 0) return new Set();
+  const preparing: CloneSetMember[] = [];
+  // Those under way come first.
+  for (const member of pods.groups.candidates) {
+    if (!isUnderWay(member)) break;
+    if (!member.specified) preparing.push(member);
+  }
+  return new Set(preparing.slice(-beyond));
+}
+
+function refreshMember(
+  state: CloneSetState,
+  decisions: Decisions,
+  member: CloneSetMember,
+  stranded: ReadonlySet<CloneSetMember>,
+): void {
   const { pod } = member;
   const step = stepOf(pod, state);
   if (step.kind === "write") {
@@ -37,7 +58,7 @@ function refreshMember(state: CloneSetState, decisions: Decisions, member: Clone
     decisions.wait(waitingInPlace(pod, step));
     decisions.requeueAfter(step.requeueAfterMs);
   }
-  const moved = lifecycleMove(state, decisions, member);
+  const moved = lifecycleMove(state, decisions, member, stranded);
   const conditions = [...gatesOf(pod, step), ...(moved?.conditions ?? [])];
   const labels: Record<string, string | null> = { ...moved?.labels };
   const revision = pod.labels[REVISION_LABEL] ?? "";
@@ -61,6 +82,7 @@ function lifecycleMove(
   state: CloneSetState,
   decisions: Decisions,
   member: CloneSetMember,
+  stranded: ReadonlySet<CloneSetMember>,
 ): PodChange | undefined {
   const { pod } = member;
   const lifecycle = state.strategy.lifecycle;
@@ -78,8 +100,8 @@ function lifecycleMove(
         ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now)
         : undefined;
     case "PreparingUpdate":
-      // The template went back to what the pod already has: nothing is left to prepare for (rule 55).
-      return member.updated && isCompleted(pod, state.options) && wantsRevision(state, member)
+      // The template went back to what the pod already has, or the pod stays what it is: nothing is left to prepare for (rule 55).
+      return isCompleted(pod, state.options) && (stranded.has(member) || isWhereItBelongs(state, member))
         ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now)
         : undefined;
     case "Updated":
@@ -89,7 +111,7 @@ function lifecycleMove(
   }
 }
 
-/** Whether the pod's revision is the one it is meant to have: above the partition pods may go back. */
-function wantsRevision({ numbers }: CloneSetState, member: CloneSetMember): boolean {
-  return numbers.update >= 0 || !member.updated;
+/** At the update revision, and not to go back from there, as pods above the partition may have to. */
+function isWhereItBelongs({ numbers }: CloneSetState, { updated }: CloneSetMember): boolean {
+  return updated && numbers.update >= 0;
 }

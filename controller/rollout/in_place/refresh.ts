@@ -1,6 +1,7 @@
 /** What a pod needs whatever its workload's strategy says, as far as the pod itself tells. Spec: inplace-update 4.4. */
 import type { Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../decisions.ts";
+import { withoutStaleMark } from "../lifecycle/hooks.ts";
 import type { LifecycleState } from "../lifecycle/lifecycle.ts";
 import { KRUISE_READY } from "../pods/pod_state.ts";
 import type { PodView } from "../pods/pod_view.ts";
@@ -54,7 +55,8 @@ export function refreshOf(
 function isRefreshed(pod: Pod, context: RefreshContext): boolean {
   const known = context.refreshed.get(pod);
   if (known !== undefined) return known;
-  const refreshed = stepOf(pod, context).kind === "done" && !needsKruiseReady(pod);
+  const refreshed =
+    stepOf(pod, context).kind === "done" && !needsKruiseReady(pod) && withoutStaleMark(pod).length === 0;
   context.refreshed.set(pod, refreshed);
   return refreshed;
 }
@@ -100,6 +102,7 @@ export function* awaitedOfNodes({ pods }: RefreshedPods, decisions: Decisions): 
 /** Readiness gates of ours that may be True now. */
 export function gatesOf(pod: Pod, step: InPlaceStep): ConditionChange[] {
   const gates = step.kind === "gate" ? [...step.conditions] : [];
+  gates.push(...withoutStaleMark(pod));
   return needsKruiseReady(pod) ? [...gates, { type: KRUISE_READY, status: "True" }] : gates;
 }
 

@@ -4,8 +4,21 @@ import type { Decisions } from "../decisions.ts";
 import { addNotReadyKey, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../pods/readiness.ts";
 import type { PodPatchAction, Waiting } from "../writes/actions.ts";
 import { patchPod, writePod } from "../writes/pod_actions.ts";
-import { afterChange, type PodChange, podPatch, podWrite } from "../writes/pod_patch.ts";
-import { type Hook, isAllHooked, isHooked, type LifecycleState, stateMetadata } from "./lifecycle.ts";
+import {
+  afterChange,
+  type ConditionChange,
+  type PodChange,
+  podPatch,
+  podWrite,
+} from "../writes/pod_patch.ts";
+import {
+  type Hook,
+  isAllHooked,
+  isHooked,
+  type LifecycleState,
+  lifecycleState,
+  stateMetadata,
+} from "./lifecycle.ts";
 import { waitingForHook } from "./waiting.ts";
 
 /** Hands the pod to those who hook its deletion. */
@@ -42,7 +55,9 @@ function preparingUpdate(pod: Pod, hook: Hook, withMarks: boolean, now: number):
     addFinalizers: withMarks ? (hook.finalizersHandler ?? []) : [],
   };
   const conditions = hook.markPodNotReady ? addNotReadyKey(pod, PRE_UPDATE_KEY) : [];
-  if (conditions.length === 0) return patchPod(pod, marks, now, "update");
+  // In one request: a mark without its state would outlast an update that is given up in between.
+  if (conditions.length === 0 || marks.addFinalizers?.length === 0)
+    return patchPod(pod, { ...marks, conditions }, now, "update");
   // Finalizers do not go through the status subresource: not ready first, then the marks.
   const { resourceVersion } = pod;
   const off = podWrite(pod, { conditions }, now, { subresource: "status", resourceVersion });
@@ -56,14 +71,21 @@ export function afterUpdate(pod: Pod, hook: Hook | undefined, now: number): PodC
   return { ...stateMetadata(state, now), conditions: removeNotReadyKey(pod, PRE_UPDATE_KEY) };
 }
 
-/** The state `Updated` ends once every handler of the hook is back. */
+/** The state `Updated` ends once every handler of the hook is back; until then the pod serves, whatever was begun with it and given up. */
 export function leaveUpdated(
   pod: Pod,
   hook: Hook | undefined,
   now: number,
   decisions: Decisions,
 ): PodChange | undefined {
-  if (hook === undefined || isAllHooked(pod, hook)) return stateMetadata("Normal", now);
+  const conditions = removeNotReadyKey(pod, PRE_UPDATE_KEY);
+  if (hook === undefined || isAllHooked(pod, hook)) return { ...stateMetadata("Normal", now), conditions };
   decisions.wait(waitingForHook(pod, "inPlaceUpdate", hook, "on"));
-  return undefined;
+  return conditions.length > 0 ? { conditions } : undefined;
+}
+
+/** The mark of an update that was given up before its state was written, here or by whoever had the pod before: nobody else takes it back. */
+export function withoutStaleMark(pod: Pod): readonly ConditionChange[] {
+  const state = lifecycleState(pod);
+  return state === "" || state === "Normal" ? removeNotReadyKey(pod, PRE_UPDATE_KEY) : [];
 }
