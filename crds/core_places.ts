@@ -1,5 +1,13 @@
 /** Where objects of a kind hold values of core types, which the schemas of kinds leave open: pods' parts, mostly. */
-import { type FieldError, type JsonObject, own, required, validateTypes } from "../kube/core/index.ts";
+import {
+  type FieldError,
+  isJsonObject,
+  type JsonObject,
+  own,
+  required,
+  validateTypes,
+  withoutNulls,
+} from "../kube/core/index.ts";
 import { member } from "./members.ts";
 
 export interface CorePlace {
@@ -67,6 +75,31 @@ export function coreTypeErrors(object: JsonObject, places: readonly CorePlace[])
     ...noLists.map(({ path }) => required(path.join("."), "must be a list")),
     ...coreValues(object, places).flatMap(({ value, type, path }) => validateTypes(value, type, path)),
   ];
+}
+
+/** The object with what is at the places as decoders with types read it: without nulls. The very object where there are none. */
+export function withCoreRead(object: JsonObject, places: readonly CorePlace[]): JsonObject {
+  return places.reduce((read, { path, type, isList }) => {
+    const readValue = (value: unknown): unknown => {
+      if (isList !== true) return withoutNulls(value, type);
+      if (!Array.isArray(value)) return value;
+      const items = value.map((item) => withoutNulls(item ?? {}, type));
+      return items.every((item, index) => item === value[index]) ? value : items;
+    };
+    return changedAt(read, path, readValue);
+  }, object);
+}
+
+function changedAt(
+  object: JsonObject,
+  [name, ...rest]: readonly string[],
+  change: (value: unknown) => unknown,
+): JsonObject {
+  if (name === undefined) return object;
+  const value = own(object, name);
+  const next =
+    rest.length === 0 ? change(value) : isJsonObject(value) ? changedAt(value, rest, change) : value;
+  return next === value ? object : { ...object, [name]: next };
 }
 
 function valueAt(object: JsonObject, { path }: CorePlace): unknown {

@@ -6,7 +6,7 @@ import {
   required,
   validateTypes,
 } from "../kube/core/index.ts";
-import { coreTypeErrors } from "./core_places.ts";
+import { coreTypeErrors, withCoreRead } from "./core_places.ts";
 import { versionSchema } from "./definition.ts";
 import { unsupportedVersion } from "./errors.ts";
 import {
@@ -43,7 +43,7 @@ export interface Mistyped {
 
 /** Both throw SchemaError: `UnsupportedVersion` for another apiVersion. */
 export interface KindReader<Definition extends KindDefinition> {
-  /** The object as it is. */
+  /** The object as it is, but for nulls in values of core types. */
   readonly read: (value: unknown) => Decoded<Definition> | Mistyped;
   /** The object converted to the storage version; what cannot be converted is SchemaError `NoConversion`. */
   readonly readStored: (value: unknown) => DecodedStored<Definition> | Mistyped;
@@ -73,7 +73,7 @@ export function kindReader<Definition extends KindDefinition>(
     read(value) {
       if (!isJsonObject(value)) return notAnObject;
       const version = versionOf(definition, value);
-      const found = { version: version.name, object: value };
+      const found = { version: version.name, object: withoutNullsOf(definition, value) };
       const errors: FieldError[] = [];
       return isTyped<Decoded<Definition>>(found, version, errors) ? found : { errors };
     },
@@ -81,7 +81,7 @@ export function kindReader<Definition extends KindDefinition>(
       if (!isJsonObject(value)) return notAnObject;
       const errors = typeErrors(versionOf(definition, value), value);
       if (errors.length > 0) return { errors };
-      const found = { object: inStorageVersion(definition, value) };
+      const found = { object: inStorageVersion(definition, withoutNullsOf(definition, value)) };
       return isTyped<DecodedStored<Definition>>(found, storageVersion(definition), errors)
         ? found
         : { errors };
@@ -103,6 +103,11 @@ function typeErrorsOf(
   else errors.push(...validateTypes(metadata, "ObjectMeta", "metadata"));
   errors.push(...coreTypeErrors(object, definition.corePlaces ?? []));
   return errors;
+}
+
+/** Of a kind: whoever works on its objects need not know that lists may hold nulls. */
+export function withoutNullsOf({ corePlaces = [] }: KindDefinition, object: JsonObject): JsonObject {
+  return withCoreRead(object, corePlaces);
 }
 
 /** Throws SchemaError `UnsupportedVersion`. */

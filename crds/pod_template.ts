@@ -60,7 +60,7 @@ export interface PodTemplate {
 export interface PersistentVolumeClaim {
   apiVersion?: string;
   kind?: string;
-  metadata: ObjectMeta;
+  metadata?: ObjectMeta;
   spec?: Record<string, unknown>;
   status?: Record<string, unknown>;
 }

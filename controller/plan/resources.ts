@@ -24,6 +24,7 @@ import {
   statefulSet,
   storageVersion,
   unitedDeployment,
+  withoutNullsOf,
   workloadSpread,
 } from "../../crds/index.ts";
 import { jsonResource, type Resource } from "../../kube/index.ts";
@@ -36,7 +37,9 @@ function resourceOf<Version extends KindVersion>(
 ): Resource<StoredObject<Version>> {
   const { group, kind, plural, scope } = definition;
   const { name: version } = storageVersion(definition);
-  return jsonResource({ group, version, plural, kind, namespaced: scope === "Namespaced" });
+  return jsonResource({ group, version, plural, kind, namespaced: scope === "Namespaced" }, (object) =>
+    withoutNullsOf(definition, object),
+  );
 }
 
 export const advancedCronJobResource = resourceOf(advancedCronJob);

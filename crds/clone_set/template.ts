@@ -1,7 +1,9 @@
 /** What is checked of the pod template of a CloneSet. Spec: cloneset 6. */
 import {
+  dnsLabelErrors,
   type FieldError,
   forbidden,
+  invalid,
   isJsonObject,
   type JsonObject,
   required,
@@ -18,15 +20,22 @@ export function validateTemplate(
   const path = "spec.template";
   const { template } = spec;
   if (!isJsonObject(template)) return [required(path)];
-  const claimTemplates = (spec.volumeClaimTemplates ?? []).map((claim) => claim?.metadata?.name ?? "");
+  const claimTemplates = (spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata?.name ?? "");
+  const claimErrors = claimTemplates.flatMap(claimNameErrors);
   // Templates are stored without their defaults with gate TemplateNoDefaults, and where no webhook looked.
   const whole = withPodDefaults(template, { hostNetworkPorts: false });
-  const errors = validatePodTemplate(whole, path, { claimTemplates });
+  const errors = [...validatePodTemplate(whole, path, { claimTemplates }), ...claimErrors];
   const pod: unknown = template.spec;
   if (!isJsonObject(pod)) return errors;
   errors.push(...lastingPodErrors(pod, `${path}.spec`, "cloneset", errors));
   if (!options.allowPrivileged) errors.push(...privilegedErrors(pod, `${path}.spec`));
   return errors;
+}
+
+/** Claims are volumes of the pods under their names. */
+function claimNameErrors(name: string, index: number): FieldError[] {
+  const path = `spec.volumeClaimTemplates[${index}].metadata.name`;
+  return name === "" ? [required(path)] : dnsLabelErrors(name).map((words) => invalid(path, name, words));
 }
 
 /** Privileged containers of a pod spec at `path`, where flag --allow-privileged forbids them. */

@@ -244,6 +244,18 @@ t.test("the template is checked as a pod's", async (t) => {
   );
 });
 
+t.test("claims have names that volumes may have", async (t) => {
+  const named = (name?: string) =>
+    raw("v1beta1", { volumeClaimTemplates: [{ metadata: name === undefined ? {} : { name } }] });
+  t.equal(complaints(named("data")), "");
+  t.equal(complaints(named()), "spec.volumeClaimTemplates[0].metadata.name: Required value");
+  t.match(
+    complaints(named("D_x")),
+    /^spec\.volumeClaimTemplates\[0\]\.metadata\.name: Invalid value: "D_x": a lowercase RFC 1123 label/,
+  );
+  t.equal(complaints(named("D_x"), named("D_x")), "", "what is stored may stay");
+});
+
 t.test("the words for a surge with InPlaceOnly differ", async (t) => {
   t.match(
     complaints(alpha({ type: "InPlaceOnly", maxSurge: 1 })),

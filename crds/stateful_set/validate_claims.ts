@@ -38,9 +38,9 @@ export function validateClaimChange(
   if (claims.length !== old.length) {
     return [invalid(path, claims.length, `the number of claim templates cannot change from ${old.length}`)];
   }
-  const byName = new Map(old.map((claim) => [claim.metadata.name, claim]));
+  const byName = new Map(old.map((claim) => [claim.metadata?.name, claim]));
   return claims.flatMap((claim, index) => {
-    const { name } = claim.metadata;
+    const name = claim.metadata?.name;
     const other = byName.get(name);
     const at = `${path}[${index}]`;
     if (other !== undefined) return validateOne(at, claim, other, classes);
@@ -62,7 +62,7 @@ function validateOne(
 ): FieldError[] {
   const sameKind =
     classOf(claim) === classOf(old) && jsonEqual(claim.spec?.["accessModes"], old.spec?.["accessModes"]);
-  if (!sameKind) return [invalid(path, claim.metadata.name, "storage class and access modes cannot change")];
+  if (!sameKind) return [invalid(path, claim.metadata?.name, "storage class and access modes cannot change")];
   const size = storageOf(claim);
   const oldSize = storageOf(old);
   if (!isQuantity(size) || !isQuantity(oldSize) || quantityEqual(size, oldSize)) return [];

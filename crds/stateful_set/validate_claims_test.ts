@@ -27,7 +27,7 @@ function complaints(next: PersistentVolumeClaim[], old: PersistentVolumeClaim[])
   });
   return validateClaimChange(spec(next), spec(old), lookup).map(
     ({ path, detail }) =>
-      `${path.replace(/\[\d+\]/, `[${next[Number(/\[(\d+)\]/.exec(path)?.[1])]?.metadata.name}]`)}: ${detail}`,
+      `${path.replace(/\[\d+\]/, `[${next[Number(/\[(\d+)\]/.exec(path)?.[1])]?.metadata?.name}]`)}: ${detail}`,
   );
 }
 

@@ -21,11 +21,14 @@ export interface JsonReading<T> {
 
 /**
  * The codec of kinds whose JSON is kept as it is, but for the record of who wrote which field: nobody asks for it here, and
- * it is often as large as all the rest.
+ * it is often as large as all the rest. `reading`: what is made of it before.
  */
-export function jsonCodec<T extends KubeObject>(): Codec<T> {
+export function jsonCodec<T extends KubeObject>(
+  reading: (object: JsonObject) => JsonObject = (object) => object,
+): Codec<T> {
   return projectedJsonCodec<T>({
-    fromJson: (value) => {
+    fromJson: (object) => {
+      const value = reading(object);
       if (!isKubeObject<T>(value)) throw new KubeError("Decode", "an object without metadata.name");
       const { managedFields: _, ...metadata } = value.metadata;
       return { ...value, metadata };
@@ -46,8 +49,11 @@ export function projectedJsonCodec<T>(reading: JsonReading<T>): Codec<T> {
 }
 
 /** A resource read and written as JSON. */
-export function jsonResource<T extends KubeObject>(place: Omit<Resource<T>, "codec">): Resource<T> {
-  return { ...place, codec: jsonCodec<T>() };
+export function jsonResource<T extends KubeObject>(
+  place: Omit<Resource<T>, "codec">,
+  reading?: (object: JsonObject) => JsonObject,
+): Resource<T> {
+  return { ...place, codec: jsonCodec<T>(reading) };
 }
 
 function identifyKubeObject(object: KubeObject): { key: string; uid: string; version: string } {

@@ -231,7 +231,7 @@ function assertDone(model: Model): void {
     if (pod.containers[0]?.image !== image) throw new Error(`${pod.name} runs ${pod.containers[0]?.image}`);
     if (pod.labels[SPECIFIED_DELETE] !== undefined) throw new Error(`${pod.name} was to be replaced`);
     for (const { metadata } of model.set.spec.volumeClaimTemplates ?? []) {
-      const claim = model.claims.get(`${metadata.name}-${pod.name}`);
+      const claim = model.claims.get(`${metadata?.name}-${pod.name}`);
       if (claim === undefined) throw new Error(`${pod.name} has no claim`);
     }
   }

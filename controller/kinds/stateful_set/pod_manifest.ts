@@ -23,7 +23,7 @@ export function createStatefulSetPod(
     ...withClaimVolumes(
       template,
       state.strategy.claimTemplates.map((claim) => ({
-        volume: claim.metadata.name ?? "",
+        volume: claim.metadata?.name ?? "",
         claim: claimName(claim, state.name, ordinal),
       })),
     ),

@@ -46,7 +46,7 @@ type ClaimStatus = NonNullable<StatefulSetStatus["volumeClaims"]>[number];
 /** Claims of existing pods; those that are going are left out. */
 function claimsOf(pods: SetView, { claimTemplates }: StatefulSetStrategy): ClaimStatus[] {
   return claimTemplates.map(({ metadata }, index) => ({
-    volumeClaimName: metadata.name ?? "",
+    volumeClaimName: metadata?.name ?? "",
     compatibleReplicas: pods.count(`claim ${index}`),
     compatibleReadyReplicas: pods.count(`held claim ${index}`),
   }));

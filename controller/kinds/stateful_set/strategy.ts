@@ -164,5 +164,5 @@ export function memberOf(
 }
 
 export function claimName(template: ClaimTemplate, setName: string, ordinal: number): string {
-  return `${template.metadata.name ?? ""}-${setName}-${ordinal}`;
+  return `${template.metadata?.name ?? ""}-${setName}-${ordinal}`;
 }

@@ -81,14 +81,14 @@ export function claimBody(
   labels: Readonly<Record<string, string>>,
   owner: OwnerReference | undefined,
 ): ObjectBody {
-  const { annotations, finalizers } = template.metadata;
+  const { annotations, finalizers, labels: own } = template.metadata ?? {};
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
     metadata: {
       name,
       namespace,
-      labels: { ...template.metadata.labels, ...labels },
+      labels: { ...own, ...labels },
       ...(annotations ? { annotations } : {}),
       ...(finalizers ? { finalizers } : {}),
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
@@ -124,7 +124,8 @@ export function acceptedPod(
     nodeName: spec.nodeName ?? "",
     pinnedTo: pinnedNode(spec),
     readinessGates: (spec.readinessGates ?? []).map((gate) => gate.conditionType),
-    containers: spec.containers.map(projectedContainer),
+    // A template that nobody checked may have none: that is for the server to refuse.
+    containers: (spec.containers ?? []).map(projectedContainer),
     phase: "Pending",
     conditions: [],
     containerStatuses: [],
