@@ -5,6 +5,7 @@
 import t from "tap";
 import { cloneSet, daemonSet, statefulSet, validateCloneSet, validateDaemonSet } from "../crds/index.ts";
 import { isJsonObject, type JsonObject } from "../kube/core/index.ts";
+import type { Resource } from "../kube/index.ts";
 import * as cloneSets from "../testkit/controller/clone_set_model.ts";
 import * as daemonSets from "../testkit/controller/daemon_set_model.ts";
 import * as statefulSets from "../testkit/controller/stateful_set_model.ts";
@@ -43,8 +44,8 @@ const templateOf = (spec: object, labels: object) => ({
 });
 
 /** As a watch brings the object. */
-function decoded<T>({ codec }: { readonly codec: { decode(body: Uint8Array): T } }, object: unknown): T {
-  return codec.decode(new TextEncoder().encode(JSON.stringify(object)));
+function decoded<T>({ codec }: Pick<Resource<T>, "codec">, object: unknown): T {
+  return codec.decode(new TextEncoder().encode(JSON.stringify(object)), codec.accept);
 }
 
 function withTemplate(object: { readonly spec: object }, spec: object, more: object = {}): JsonObject {

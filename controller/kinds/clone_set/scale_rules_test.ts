@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import t from "tap";
+import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { cloneSet, defaultOptions, Model } from "../../../testkit/controller/clone_set_model.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
@@ -148,8 +149,8 @@ type Key = (pod: Named) => number;
 
 /** Rules 37 and 38. */
 function inOrderOfDeletion(pods: readonly Named[], { minReadySeconds, spread }: Situation): Named[] {
-  const cost = ({ cost: text = "" }: Named) =>
-    /^(0|-?[1-9]\d*)$/.test(text) && Number(text) < 2 ** 31 ? Number(text) : 0;
+  const cost = ({ cost: text }: Named) =>
+    text !== undefined && /^(0|-?[1-9]\d*)$/.test(text) && Number(text) < 2 ** 31 ? Number(text) : 0;
   const first: Key[] = [
     ({ node }) => Number(node !== ""),
     ({ phase }) => ["Pending", "Unknown", "Running"].indexOf(phase),
@@ -226,7 +227,10 @@ function worldOf(at: Situation) {
     preparingUpdateAsUpdate: at.preparingAsNew,
   };
   const random = randomOf(23);
-  const nodeLabels = (node: string) => (zones[node] === undefined ? {} : { zone: zones[node] });
+  const nodeLabels = (node: string): Labels => {
+    const zone = zones[node];
+    return zone === undefined ? {} : { zone };
+  };
   const plan = () => {
     const observed = { ...model.observed(), nodeLabels };
     return planCloneSet(cloneSetState({ observed, options, now: model.now, random }));
