@@ -96,6 +96,7 @@ export { imagePullJobResource, nodeImageResource } from "./plan/resources.ts";
 // rollout: pure mechanisms.
 export type { ObservedPullJob } from "./rollout/images/image_wait.ts";
 export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
+export { imageName } from "./rollout/in_place/running_image.ts";
 export {
   GRACE_ANNOTATION as inPlaceGraceAnnotation,
   OLD_GRACE_ANNOTATION as oldInPlaceGraceAnnotation,

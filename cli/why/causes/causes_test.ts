@@ -923,5 +923,12 @@ t.test("a container that an update in place has stopped does not crash", (t) => 
     reasons({ ...open, lastTransitionTime: ago(30) }, again).includes("CrashLoopBackOff"),
     "it ended afterwards",
   );
+  // Sidecars have no gate.
+  const sidecar = (image: string) => ({ ...stopped, image });
+  t.notOk(
+    reasons(open, sidecar("docker.io/library/web:0")).includes("CrashLoopBackOff"),
+    "its image changed",
+  );
+  t.ok(reasons(open, sidecar("docker.io/library/web:1")).includes("CrashLoopBackOff"), "by itself");
   t.end();
 });

@@ -98,9 +98,9 @@ export const notCreated: PodReason = (pod, facts) => {
 
 /** Also between two crashes, while the container runs once more. */
 export const crashing: PodReason = (pod, facts) => {
-  const container = firstOf(pod, ({ waiting, hasEnded, end, isInit, ready, restarts }) => {
+  const container = firstOf(pod, ({ waiting, hasEnded, isReplaced, end, isInit, ready, restarts }) => {
     if (waiting?.reason === "CrashLoopBackOff") return true;
-    if (end === undefined || isStoppedForUpdate(pod, end)) return false;
+    if (end === undefined || isReplaced || isStoppedForUpdate(pod, end)) return false;
     if (hasEnded && (end.exitCode !== 0 || (!isInit && pod.restartPolicy === "Always"))) return true;
     return !ready && !isInit && restarts > 1 && facts.now - (end.at ?? 0) < 10 * minute;
   });

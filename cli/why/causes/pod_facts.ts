@@ -1,5 +1,5 @@
 /** What of a pod says why it does not get on, read from JSON that may hold anything. */
-import { spreadMatchOf } from "../../../controller/index.ts";
+import { imageName, spreadMatchOf } from "../../../controller/index.ts";
 import { matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
 import { timeOf } from "../../../kube/core/index.ts";
 import {
@@ -44,6 +44,8 @@ export interface ContainerFacts {
   /** How it ended: now, or before its present start. */
   readonly end: EndFacts | undefined;
   readonly hasEnded: boolean;
+  /** It ran another image than it is to run: an update in place has stopped it, and the new image may still be on its way. */
+  readonly isReplaced: boolean;
   readonly readinessProbe: string | undefined;
   readonly startupProbe: string | undefined;
 }
@@ -177,10 +179,12 @@ function containerOf(container: Fields, status: unknown, isInit: boolean): Conta
   const ended = at(status, "state", "terminated");
   const before = at(status, "lastState", "terminated");
   const end = isFields(ended) ? ended : before;
+  const image = textAt(container, "image") ?? "";
+  const ran = textAt(status, "image") ?? "";
   return {
     name: nameAt(container, "name"),
     isInit: isInit && textAt(container, "restartPolicy") !== "Always",
-    image: textAt(container, "image") ?? "",
+    image,
     ready: at(status, "ready") === true,
     started: at(status, "started") !== false,
     restarts: numberAt(status, "restartCount") ?? 0,
@@ -191,6 +195,7 @@ function containerOf(container: Fields, status: unknown, isInit: boolean): Conta
       : undefined,
     end: isFields(end) ? endOf(end) : undefined,
     hasEnded: isFields(ended),
+    isReplaced: isFields(ended) && ran !== "" && imageName(ran) !== imageName(image),
     readinessProbe: probeOf(container, "readinessProbe"),
     startupProbe: probeOf(container, "startupProbe"),
   };
