@@ -85,18 +85,20 @@ async function judge(order: Order): Promise<number> {
   const { seeds, from, workers } = order;
   console.log(`${seeds} stories from seed ${from} in ${workers} processes`);
   const started = Date.now();
-  const totals = await tellAll(order, (so) => {
+  const totals = await tellAll(order, (so, { failure }) => {
+    // At once: thousands of stories take an hour, and who ends them early has this one.
+    if (failure !== undefined) keep(failure);
     if (so.told % 200 === 0) console.log(line(so, started));
   });
-  for (const { failure } of totals.failures) {
-    if (failure === undefined) continue;
-    const file = join(folder, `seed-${failure.story.seed}.json`);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(file, `${JSON.stringify(failure.story, undefined, 2)}\n`);
-    console.log(`\n${report(failure.story, failure.run)}\n\nAgain: npm run simulate -- --replay ${file}`);
-  }
   console.log(line(totals, started));
   return totals.failures.length === 0 ? 0 : 1;
+}
+
+function keep({ story, run }: NonNullable<Told["failure"]>): void {
+  const file = join(folder, `seed-${story.seed}.json`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${JSON.stringify(story, undefined, 2)}\n`);
+  console.log(`\n${report(story, run)}\n\nAgain: npm run simulate -- --replay ${file}`);
 }
 
 function line({ told, simulatedMs, writes, steps, failures }: Totals, started: number): string {
@@ -169,7 +171,7 @@ async function isWrongAnyway(order: Order, seed: number): Promise<boolean> {
   return failures.length > 0;
 }
 
-async function tellAll(order: Order, told: (totals: Totals) => void): Promise<Totals> {
+async function tellAll(order: Order, told: (totals: Totals, last: Told) => void): Promise<Totals> {
   const totals: Totals = { told: 0, simulatedMs: 0, writes: 0, steps: 0, failures: [] };
   let next = 0;
   let seed = order.from;
@@ -196,7 +198,7 @@ async function tellAll(order: Order, told: (totals: Totals) => void): Promise<To
         totals.writes += result.writes;
         totals.steps += result.steps;
         if (result.failure !== undefined) totals.failures.push(result);
-        told(totals);
+        told(totals, result);
       }
     } finally {
       worker.disconnect();

@@ -4,6 +4,7 @@ import { theirsLabel } from "../applied.ts";
 import { isByController } from "./disruptions.ts";
 import { at, isActive, isTerminating, listAt, numberAt, textAt } from "./fields.ts";
 import type { Rule } from "./rule.ts";
+import type { Seen } from "./seen.ts";
 
 const overPhases = ["Succeeded", "Failed"];
 
@@ -12,7 +13,7 @@ export const pulls: Rule = (write) => {
   if (!isByController(write) || resource !== "nodeimages.apps.kruise.io") return [];
   const nodes = cluster.objects(resource);
   return cluster.objects("imagepulljobs.apps.kruise.io").flatMap((job) => {
-    const active = nodes.filter((node) => pullsFor(node, job)).length;
+    const active = nodes.filter((node) => pullsFor(node, job, seen)).length;
     const most = Math.max(
       ...seen.recentStates(job, staleMs).map((state) => numberAt(state, "spec", "parallelism")),
     );
@@ -25,12 +26,17 @@ export const pulls: Rule = (write) => {
 
 /**
  * Has a tag of the job that its agent has not reported as over. Who shares the tag and asked after the job has begun the pull again:
- * that is not the job's doing (spec images, rule 4).
+ * that is not the job's doing (spec images, rule 4), also once the other one is gone.
  */
-function pullsFor(node: StoredObject, { metadata: { uid } }: StoredObject): boolean {
+function pullsFor(node: StoredObject, { metadata: { uid } }: StoredObject, seen: Seen): boolean {
+  const states = seen.recentStates(node, Number.POSITIVE_INFINITY);
   return Object.entries(Object(at(node, "spec", "images"))).some(([image, wanted]) =>
     listAt(wanted, "tags").some((tag) => {
-      const owned = textAt(listAt(tag, "ownerReferences").at(-1), "uid") === uid;
+      const begun = states
+        .flatMap((state) => listAt(state, "spec", "images", image, "tags"))
+        .find((each) => ["tag", "version", "createdAt"].every((name) => at(each, name) === at(tag, name)));
+      const first = ownersOf(begun);
+      const owned = (first.includes(uid) ? first : ownersOf(tag)).at(-1) === uid;
       const reported = listAt(node, "status", "imageStatuses", image, "tags").find(
         (each) => textAt(each, "tag") === textAt(tag, "tag"),
       );
@@ -40,6 +46,11 @@ function pullsFor(node: StoredObject, { metadata: { uid } }: StoredObject): bool
       return owned && !isOver;
     }),
   );
+}
+
+/** UIDs; the last one asked last. */
+function ownersOf(tag: unknown): (string | undefined)[] {
+  return listAt(tag, "ownerReferences").map((owner) => textAt(owner, "uid"));
 }
 
 export const looks: Rule = (write) => {

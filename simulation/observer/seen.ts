@@ -178,6 +178,7 @@ const others = [
   "broadcastjobs.apps.kruise.io",
   "advancedcronjobs.apps.kruise.io",
   "imagepulljobs.apps.kruise.io",
+  "nodeimages.apps.kruise.io",
   "ephemeraljobs.apps.kruise.io",
   "workloadspreads.apps.kruise.io",
   "podunavailablebudgets.policy.kruise.io",
