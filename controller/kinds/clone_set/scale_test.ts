@@ -69,6 +69,18 @@ function planOf(at: Situation) {
   return { doomed, ...planCloneSet(pass()) };
 }
 
+/** A set whose writes are answered when the test says so. */
+function withLateWrites(spec: Parameters<typeof cloneSet>[1]) {
+  const model = new Model(cloneSet("web", spec));
+  const writes = new LateWrites();
+  const random = randomOf(23);
+  const plan = () => {
+    const observed = model.observed(model.index(writes.pods));
+    return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
+  };
+  return { model, writes, plan };
+}
+
 t.test("as many come back as are missing beside those that stay, with the exclusion as without", (t) => {
   fc.assert(
     fc.property(situation, (at) => {
@@ -93,23 +105,15 @@ t.test(
   "nothing is made in place of a pod whose way out is not answered yet: it comes back after that",
   (t) => {
     const held = { [hook]: "true" };
-    const model = new Model(
-      cloneSet("web", {
-        replicas: 3,
-        template: {
-          metadata: { labels: { app: "web", ...held } },
-          spec: { containers: [{ name: "main", image: "app:1" }] },
-        },
-        lifecycle: { preDelete: { labelsHandler: held } },
-        scaleStrategy: { excludePreparingDelete: true },
-      }),
-    );
-    const writes = new LateWrites();
-    const random = randomOf(23);
-    const plan = () => {
-      const observed = model.observed(model.index(writes.pods));
-      return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
-    };
+    const { model, writes, plan } = withLateWrites({
+      replicas: 3,
+      template: {
+        metadata: { labels: { app: "web", ...held } },
+        spec: { containers: [{ name: "main", image: "app:1" }] },
+      },
+      lifecycle: { preDelete: { labelsHandler: held } },
+      scaleStrategy: { excludePreparingDelete: true },
+    });
     const scale = (replicas: number) =>
       model.changeSpec((spec) => {
         spec.replicas = replicas;
@@ -136,18 +140,10 @@ t.test("a set that shrinks while creations are under way keeps as many stored po
       fc.boolean(),
       fc.boolean(),
       ({ before, between, after, answered }, changes, paused) => {
-        const model = new Model(
-          cloneSet("web", {
-            replicas: before,
-            updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%", paused } },
-          }),
-        );
-        const writes = new LateWrites();
-        const random = randomOf(23);
-        const plan = () => {
-          const observed = model.observed(model.index(writes.pods));
-          return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
-        };
+        const { model, writes, plan } = withLateWrites({
+          replicas: before,
+          updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%", paused } },
+        });
         settle({ model, plan, perform: (action) => model.perform(action) }, 100);
         model.changeSpec((spec) => {
           spec.replicas = between;
@@ -302,13 +298,7 @@ t.test("a pod that is released keeps its claims, and its name is not used again"
 
 t.test("a set of many pods is created in parts; there are always some to send, and none is missing", (t) => {
   const replicas = 2.5 * mostCreations;
-  const model = new Model(cloneSet("web", { replicas: 0 }));
-  const writes = new LateWrites();
-  const random = randomOf(23);
-  const plan = () => {
-    const observed = model.observed(model.index(writes.pods));
-    return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
-  };
+  const { model, writes, plan } = withLateWrites({ replicas: 0 });
   settle({ model, plan, perform: (action) => model.perform(action) }, 100);
   model.changeSpec((spec) => {
     spec.replicas = replicas;

@@ -8,7 +8,13 @@ import { isJsonObject, type JsonObject, put } from "../json.ts";
  * nothing behind it. Unknown members, and values of wrong types, stay as they are; so does the value itself where nothing is null.
  */
 export function withoutNulls(value: unknown, typeName: string): unknown {
-  return read(value, { kind: "struct", name: typeName, pointer: false });
+  // Each object of a watch comes by, and hardly any of them has one.
+  return hasNull(value) ? read(value, { kind: "struct", name: typeName, pointer: false }) : value;
+}
+
+function hasNull(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasNull);
+  return value === null || (isJsonObject(value) && Object.values(value).some(hasNull));
 }
 
 function read(value: unknown, type: CoreType): unknown {
