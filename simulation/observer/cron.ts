@@ -57,9 +57,14 @@ function isLate(
   const deadlines = states.map(
     (state) => numberAt(state, "spec", "startingDeadlineSeconds") || Number.POSITIVE_INFINITY,
   );
-  const latest = timeOf(run) + Math.max(...deadlines) * 1000 + staleMs + roundedMs;
+  const latest = timeOf(run) + Math.max(...deadlines) * 1000 + writesFrom(states) * staleMs + roundedMs;
   const starter = cluster.replicas.find((replica) => replica.userAgent === userAgent);
   return cluster.clock.now() > latest && (starter === undefined || starter.clock.now() > latest);
+}
+
+/** From the decision to the run: what is replaced is deleted first. Spec: jobs A4, rule 8. */
+function writesFrom(states: readonly StoredObject[]): number {
+  return states.some((state) => textAt(state, "spec", "concurrencyPolicy") === "Replace") ? 2 : 1;
 }
 
 function timeOf({ metadata }: StoredObject): number {
