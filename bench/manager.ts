@@ -9,8 +9,9 @@ import { ControllerProcess, type Program, runCommand } from "./controller_proces
 import { BenchError } from "./errors.ts";
 import { hold } from "./load/cores.ts";
 import { type Faults, type FaultyServer, startFaultyServer } from "./load/faulty_server.ts";
+import { type RunningAllocations, startAllocations } from "./measure/allocations.ts";
 import { type Measured, type MeasuredProcess, type ProcessSpent, processSpent } from "./measure/costs.ts";
-import { collectedHeapMb } from "./measure/inspected_heap.ts";
+import { collectedHeapMb } from "./measure/inspector.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
 
 export interface Manager extends Measured {
@@ -22,6 +23,8 @@ export interface Manager extends Measured {
   restart?(whileDown?: () => Promise<void>): Promise<number>;
   /** Heap after a collection, MB; only of a process that was started `inspected`. */
   collectedHeapMb?(): Promise<number>;
+  /** Samples what it allocates from now on; of the same. */
+  startAllocations?(): Promise<RunningAllocations>;
   /** Only of a manager that was started so. */
   readonly replicas?: Replicas | undefined;
   stop(): Promise<void>;
@@ -64,7 +67,7 @@ export interface OwnManagerOptions {
   elects?: boolean | undefined;
   /** Several replicas, which then stand for election; default: one. */
   sharing?: Sharing | undefined;
-  /** Its heap can be collected by Node's inspector, on loopback. */
+  /** Node's inspector answers on loopback: its heap can be collected, its allocations sampled. */
   inspected?: boolean | undefined;
   /** Its processes are held on these; default: anywhere. */
   cores?: string | undefined;
@@ -202,7 +205,15 @@ class OwnManager implements Manager {
   }
 
   collectedHeapMb(): Promise<number> {
-    return collectedHeapMb(this.#replicas[0]?.ports.inspector ?? 0);
+    return collectedHeapMb(this.#inspector);
+  }
+
+  startAllocations(): Promise<RunningAllocations> {
+    return startAllocations(this.#inspector);
+  }
+
+  get #inspector(): number {
+    return this.#replicas[0]?.ports.inspector ?? 0;
   }
 
   get replicas(): Replicas | undefined {

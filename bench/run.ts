@@ -1,4 +1,6 @@
 /** Runs of one scenario: each size as often as asked, each against a fresh manager where the bench starts it. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Client, Clock, Log, Random } from "../kube/index.ts";
 import { seededRandom } from "../kube/index.ts";
 import { clean } from "./clean.ts";
@@ -7,6 +9,7 @@ import { type HollowCluster, startHollowCluster } from "./hollow_cluster.ts";
 import { startWatchers, type Watchers } from "./load/watchers.ts";
 import type { Manager } from "./manager.ts";
 import { measureLimit } from "./measure/limit.ts";
+import type { PhaseAllocations } from "./measure/phase.ts";
 import { PodBoard } from "./measure/pod_board.ts";
 import { isReady } from "./measure/pod_state.ts";
 import type { Limit, Run } from "./measure/result.ts";
@@ -56,7 +59,7 @@ export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps
     controllerFlags: settings.controllerFlags,
     elects: settings.scenario.elects,
     sharing: settings.sharing,
-    inspected: settings.scenario.inspected,
+    inspected: settings.scenario.inspected === true || settings.allocations !== undefined,
     cores: settings.cores,
     faults: settings.faults,
     seed: settings.seed,
@@ -217,9 +220,26 @@ function stageOf(
     workloads: new Workloads(client, namespace, run, settings.annotations),
     ...(restart === undefined ? {} : { restartManager: (whileDown) => restart.call(manager, whileDown) }),
     ...(collectedHeapMb === undefined ? {} : { collectedHeapMb: () => collectedHeapMb.call(manager) }),
+    ...(settings.allocations === undefined
+      ? {}
+      : { startAllocations: () => keptAllocations(manager, join(settings.allocations ?? "", String(pods))) }),
     ...(replicas === undefined ? {} : { replicas }),
     ...(target.memory === undefined ? {} : { memory: target.memory }),
     measureLimit: () => limitOf(target, settings, deps, { run, namespace }),
+  };
+}
+
+/** Each phase's as a file in this folder. */
+async function keptAllocations(manager: Manager, folder: string): Promise<PhaseAllocations> {
+  const allocations = await manager.startAllocations?.();
+  if (allocations === undefined) throw new BenchError("what this manager allocates cannot be sampled");
+  return {
+    stop: async (phase) => {
+      const { bytes, profile } = await allocations.stop();
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, `${phase}.heapprofile`), profile);
+      return bytes;
+    },
   };
 }
 

@@ -42,6 +42,8 @@ export interface RunSettings {
   readonly faults: Faults | undefined;
   readonly seed: number;
   readonly timeoutMs: number;
+  /** Folder for what the manager allocates in each phase; undefined: it is not sampled. */
+  readonly allocations: string | undefined;
   readonly out: string | undefined;
   readonly page: string | undefined;
   /** As given, for the result. */
@@ -145,6 +147,11 @@ export const scenarioOptions = {
     value: "FLAG",
     help: "A flag of the own controller, such as --controller-flag=--stage-metrics. Repeatable.",
   },
+  allocations: {
+    type: "string",
+    value: "DIR",
+    help: "Sample what the own controller allocates: a figure, and a .heapprofile file of each phase in DIR/PODS.",
+  },
   watchers: {
     type: "string",
     default: "0",
@@ -212,6 +219,7 @@ export function runSettings(args: readonly string[]): RunSettings {
     faults: faultsOf(values),
     seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
     timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
+    allocations: allocationsOf(values, scenario),
     out: resultPath(values.out),
     page: values.page,
     words: { ...wordsOf(values, scenario, sharing), ...annotations },
@@ -238,6 +246,17 @@ function faultsOf({ latency, errors, pid }: Values): Faults | undefined {
   if (pid !== undefined)
     throw new UsageError("--latency and --errors are of a manager that the bench starts: leave out --pid");
   return faults;
+}
+
+function allocationsOf({ allocations, pid }: Values, scenario: Scenario): string | undefined {
+  if (allocations === undefined) return undefined;
+  if (pid !== undefined)
+    throw new UsageError("--allocations is of a manager that the bench starts: leave out --pid");
+  if (scenario.ownManager === true)
+    throw new UsageError(
+      `${scenario.name} has no single process from beginning to end: leave out --allocations`,
+    );
+  return allocations;
 }
 
 function resultPath(out: string | undefined): string | undefined {

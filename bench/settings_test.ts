@@ -21,6 +21,11 @@ const refused: readonly [args: string, says: RegExp][] = [
     "rollout --kubeconfig f --pid 7 --controller-flag=--stage-metrics",
     /--controller-flag is for the controller that the bench starts: leave out --pid/,
   ],
+  [
+    "rollout --kubeconfig f --pid 7 --allocations d",
+    /--allocations is of a manager that the bench starts: leave out --pid/,
+  ],
+  ["restart --allocations d", /restart has no single process from beginning to end: leave out --allocations/],
   ["restart --kubeconfig f --pid 7", /restart ends and starts the manager: leave out --pid/],
   ["rollout --max-unavailable half", /--max-unavailable must be a whole number/],
   ["rollout --max-unavailable 200%", /--max-unavailable must be a percentage/],

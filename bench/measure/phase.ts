@@ -30,6 +30,13 @@ export interface Bench {
   /** How long writes are awaited that follow the last pod: status, the last gates. */
   readonly settleMs: number;
   readonly sampleMs: number;
+  /** Samples what the manager allocates from now on; undefined: nobody asked for it. */
+  startAllocations?(): Promise<PhaseAllocations>;
+}
+
+export interface PhaseAllocations {
+  /** Bytes since its start; where they were allocated is kept by the name of the phase. */
+  stop(phase: string): Promise<number>;
 }
 
 export interface PhasePlan {
@@ -76,6 +83,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
   });
   const busy = performance.eventLoopUtilization();
   const processors = processorTimes();
+  const allocations = await bench.startAllocations?.();
   try {
     arrivals.start();
     await plan.begin();
@@ -86,6 +94,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
     await settled(bench, plan);
     const after = await spent(bench);
     const { series, peakMb } = sampler.stop();
+    const allocated = await allocations?.stop(plan.name);
     progress.end();
     const ready = arrivals.sorted();
     const { clocks, ...costs } = costsBetween(before, after, { pods: plan.pods, kinds: bench.kinds, peakMb });
@@ -105,7 +114,11 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
       podEventsPerPod: arrivals.events / plan.pods,
       series,
       ...(plan.budget === undefined ? {} : { budget: arrivals.budgetResult() }),
-      facts: { ...errorFacts(bench, errorsBefore), ...plan.facts?.() },
+      facts: {
+        ...errorFacts(bench, errorsBefore),
+        ...(allocated === undefined ? {} : { "allocated a pod, kB": allocated / 1000 / plan.pods }),
+        ...plan.facts?.(),
+      },
       benchBusy,
       machineBusy,
     };
