@@ -10,6 +10,7 @@ import { revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
+import { hasBegun } from "./order.ts";
 import { isDue, isUpdateComplete } from "./refresh.ts";
 import {
   byOrdinal,
@@ -178,7 +179,7 @@ function groupsOf(
     if (!terminating && member.specified) found.push("specified");
     if (!terminating && !member.updated && rank >= context.strategy.partition) {
       found.push("outdated");
-      if (member.state === "PreparingUpdate" || member.state === "PreparingDelete") found.push("begun");
+      if (hasBegun(member)) found.push("begun");
     }
   }
   if (!terminating && isDue(context, member, refresh)) found.push("due");

@@ -18,6 +18,11 @@ export interface Reach {
   begun(): Iterable<StatefulSetMember>;
 }
 
+/** A hook was asked about its update or its deletion. */
+export function hasBegun({ state }: StatefulSetMember): boolean {
+  return state === "PreparingUpdate" || state === "PreparingDelete";
+}
+
 /**
  * By ordinal the index knows it already. Priorities and claims that grow with their pods need a look at every pod: what
  * the index cannot tell is decided here.
@@ -41,7 +46,7 @@ export function reachOf(
   return {
     outdated: new Set(outdated.map(({ pod }) => pod.name)),
     order: () => order,
-    begun: () => order.filter(({ state }) => state === "PreparingUpdate" || state === "PreparingDelete"),
+    begun: () => order.filter(hasBegun),
   };
 }
 

@@ -12,6 +12,7 @@ import { budgetText } from "../../rollout/order/budget_text.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { writePod } from "../../rollout/writes/pod_actions.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
+import { hasBegun, type Reach } from "./order.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 import type { StatefulSetState } from "./state.ts";
@@ -44,7 +45,7 @@ function updateInOrder(
 ): void {
   const unavailable = new Unavailable(state.pods.groups.unavailable);
   if (complete) planSpecified(state, decisions, unavailable);
-  for (const member of complete ? state.reach.order() : state.reach.begun()) {
+  for (const member of candidates(state.reach, complete)) {
     const grown = planClaimGrowth(state, decisions, member, unavailable);
     if (grown === "stop") return;
     if (grown === "wait" || member.updated) continue;
@@ -60,6 +61,13 @@ function updateInOrder(
     if (!updateMember(state, decisions, member, target)) return;
     unavailable.add(member.pod.name);
   }
+}
+
+/** Those on their way come first: they are out of service, and must not wait for a pod that waits for them. */
+function* candidates(reach: Reach, complete: boolean): Generator<StatefulSetMember> {
+  yield* reach.begun();
+  if (!complete) return;
+  for (const member of reach.order()) if (!hasBegun(member)) yield member;
 }
 
 /** Rule 31: from the top; those without room are passed over. */

@@ -104,6 +104,32 @@ t.test("OrderedReady: with all pods unready nothing is scaled in", async (t) => 
   t.match(plan(model).waiting[0], { reason: "OrderedReady" });
 });
 
+t.test(
+  "pods that a hook has let go are gone on with, whichever they are, when the budget has shrunk meanwhile",
+  async (t) => {
+    for (const policy of ["ReCreate", "InPlaceIfPossible"])
+      for (let which = 1; which < 16; which++) {
+        const model = new Model(
+          statefulSet("app", {
+            replicas: 4,
+            podManagementPolicy: "Parallel",
+            lifecycle: { preDelete: { labelsHandler: { held: "true" } } },
+            ...rolling({ maxUnavailable: 1, podUpdatePolicy: policy }),
+          }),
+        );
+        settle(model);
+        toImage(model, "app:2");
+        for (const name of [0, 1, 2, 3].filter((bit) => (which >> bit) & 1).map((bit) => `app-${bit}`)) {
+          const labels = model.pods.get(name)?.labels ?? {};
+          model.change(name, { labels: { ...labels, [STATE_LABEL]: "PreparingDelete" } });
+        }
+        settle(model);
+        const images = model.owned().map((pod) => pod.containers[0]?.image);
+        t.same(images, Array(4).fill("app:2"), `${policy}, asked about ${which.toString(2)}`);
+      }
+  },
+);
+
 t.test("specified deletion takes the budget first, whatever the partition", async (t) => {
   const model = new Model(
     statefulSet("app", { podManagementPolicy: "Parallel", ...rolling({ partition: 3 }) }),
