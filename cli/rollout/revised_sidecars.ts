@@ -2,6 +2,7 @@
 import {
   defaultSidecarSet,
   injectedListAnnotation,
+  newestSidecarsHash,
   parseInjectedList,
   parseInjectedSidecars,
   revisedSidecars as revisedPart,
@@ -34,8 +35,8 @@ export function carriesSidecars({ metadata }: AnyObject, set: string): boolean {
   return parseInjectedList(metadata.annotations?.[injectedListAnnotation]).includes(set);
 }
 
-function hasNewestSidecars(pod: AnyObject, { metadata }: AnyObject): boolean {
-  const { name = "", annotations } = metadata;
+function hasNewestSidecars(pod: AnyObject, set: AnyObject): boolean {
+  const { name = "" } = set.metadata;
   const entries = parseInjectedSidecars(pod.metadata.annotations?.[sidecarSetHashAnnotation]);
-  return carriesSidecars(pod, name) && entries?.get(name)?.hash === annotations?.[sidecarSetHashAnnotation];
+  return carriesSidecars(pod, name) && entries?.get(name)?.hash === newestSidecarsHash(set);
 }

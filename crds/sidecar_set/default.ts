@@ -63,8 +63,18 @@ export function writtenHashes(
   const given = hashesIn(annotations);
   if (given.hash !== undefined && given.hashWithoutImage !== undefined) return { ...none, ...given };
   const spec = { ...(containers && { containers }), ...(initContainers && { initContainers }) };
+  return { ...none, ...hashesOf(spec), ...given };
+}
+
+/** The first of them, of a set as the server sends it; empty where its sidecars cannot be read. */
+export function newestSidecarsHash(object: JsonObject): string {
+  return hashesIn(metadataMap(object, "annotations")).hash ?? hashesOf(object["spec"]).hash ?? "";
+}
+
+/** That admission would write. */
+function hashesOf(spec: unknown): Partial<SidecarSetHashes> {
   const object = { apiVersion: apiVersionOf(sidecarSet), kind: sidecarSet.kind, metadata: {}, spec };
-  return { ...none, ...hashesIn(metadataMap(defaultSidecarSet(object), "annotations")), ...given };
+  return hashesIn(metadataMap(defaultSidecarSet(object), "annotations"));
 }
 
 /** Of sidecars that cannot be read. */

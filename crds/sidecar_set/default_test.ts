@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import { convertSidecarSet } from "./convert.ts";
-import { defaultSidecarSet } from "./default.ts";
+import { defaultSidecarSet, newestSidecarsHash } from "./default.ts";
 import { sidecarSetHashes } from "./hash.ts";
 import { customVersionLabel, namespaceNameLabel } from "./names.ts";
 
@@ -105,6 +105,19 @@ t.test("hashes that a client sent are replaced", (t) => {
   const { annotations } = Object(defaultSidecarSet(forged)).metadata;
   t.equal(annotations["kruise.io/sidecarset-hash"], sidecarSetHashes({}).hash);
   t.equal(annotations["other"], "y");
+  t.end();
+});
+
+t.test("a set that no webhook saw has the hash that admission would write", (t) => {
+  for (const version of both) {
+    const stored = raw(version, { containers: [{ name: "a", image: "a:1" }] });
+    const admitted = defaultSidecarSet(stored);
+    const { annotations } = Object(admitted).metadata;
+    t.equal(newestSidecarsHash(stored), annotations["kruise.io/sidecarset-hash"], version);
+    t.equal(newestSidecarsHash(admitted), annotations["kruise.io/sidecarset-hash"], version);
+  }
+  for (const spec of [undefined, null, 7, { containers: "a" }, { containers: [{ name: 7 }] }])
+    t.type(newestSidecarsHash({ metadata: { name: "mesh" }, spec }), "string", JSON.stringify(spec));
   t.end();
 });
 

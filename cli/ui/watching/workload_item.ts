@@ -1,5 +1,5 @@
 /** A workload of any kind as the page lists it, by its status alone. */
-import { sidecarSetHashAnnotation } from "../../../crds/index.ts";
+import { newestSidecarsHash } from "../../../crds/index.ts";
 import { scaledValue } from "../../../kube/core/index.ts";
 import { type AnyObject, at, conditionOf, intOrStringAt, listAt, textAt, textsAt } from "../../fields.ts";
 import { inNamespace, type ResourceType } from "../../resource_types.ts";
@@ -63,9 +63,9 @@ function isAvailable({ desired, available }: PodCounts): boolean {
 
 function revisionOf({ kind }: ResourceType, object: AnyObject): Pick<WorkloadItem, "revision" | "hash"> {
   const named = (field: string) => revisionEnd(textAt(object, "status", field) ?? "");
-  const hash = object.metadata.annotations?.[sidecarSetHashAnnotation];
-  if (kind !== "SidecarSet" || hash === undefined) return { revision: named("updateRevision") };
-  return { revision: named("latestRevision"), hash };
+  if (kind !== "SidecarSet") return { revision: named("updateRevision") };
+  const hash = newestSidecarsHash(object);
+  return { revision: named("latestRevision"), ...(hash === "" ? {} : { hash }) };
 }
 
 function hasEnded(object: AnyObject): boolean {

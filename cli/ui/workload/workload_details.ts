@@ -1,5 +1,5 @@
 /** What the page shows of one workload beside its pods and the answer: in parts, each of which may fail by itself. */
-import { sidecarSetHashAnnotation } from "../../../crds/index.ts";
+import { newestSidecarsHash } from "../../../crds/index.ts";
 import { readTarget } from "../../target.ts";
 import { cannotTell } from "../../why/answer.ts";
 import { Reader } from "../../why/causes/reader.ts";
@@ -39,8 +39,7 @@ const parts: readonly Part[] = [
   {
     name: "owners",
     restMs: 1_000,
-    read: async ({ injectedPods, stored }) =>
-      ownerItems(injectedPods(), stored.metadata.annotations?.[sidecarSetHashAnnotation] ?? ""),
+    read: async ({ injectedPods, stored }) => ownerItems(injectedPods(), newestSidecarsHash(stored)),
   },
   {
     name: "hot upgrades",
