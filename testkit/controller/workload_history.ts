@@ -1,5 +1,6 @@
 /** What random histories of workloads have in common: faulty passes, kubelets, and the quiet at their end. For tests. */
 import fc from "fast-check";
+import { STATE_LABEL } from "../../controller/rollout/lifecycle/lifecycle.ts";
 import type { Action } from "../../controller/rollout/writes/actions.ts";
 import type { PodTemplate } from "../../crds/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
@@ -63,6 +64,50 @@ export function takeLate(
   else if (late === "refuse") writes.refuse(place);
   else if (late === "lose") writes.lose(place);
   else writes.arriveLate(perform);
+}
+
+/** Label of a template by which its pods are hooked. */
+export const HOOK = "hold";
+const handler = fc.record({
+  labelsHandler: fc.constant({ [HOOK]: "true" }),
+  markPodNotReady: fc.constantFrom(false, false, true),
+});
+const hook = fc.option(handler, { nil: undefined });
+/** Hooks come, change and go. */
+export const hookStep = fc.record({
+  do: fc.constant("hooks" as const),
+  lifecycle: fc
+    .record({ preDelete: hook, inPlaceUpdate: hook })
+    .map((hooks) => Object.fromEntries(Object.entries(hooks).filter(([, one]) => one !== undefined))),
+});
+
+/** The same, with pods that are hooked. */
+export function hooked<T extends TemplateWorkload>(set: T): T {
+  const { template } = set.spec;
+  const labels = { ...template.metadata?.labels, [HOOK]: "true" };
+  return {
+    ...set,
+    spec: { ...set.spec, template: { ...template, metadata: { ...template.metadata, labels } } },
+  };
+}
+
+/** Whoever was asked lets go of the pod, or takes it back once it is updated; false when nobody was. */
+export function answerHook<T extends Workload>(model: ClusterModel<T>, { name, labels }: Pod): boolean {
+  const state = labels[STATE_LABEL] ?? "";
+  const { [HOOK]: held, ...rest } = labels;
+  if (state === "PreparingDelete" || state === "PreparingUpdate") {
+    if (held === undefined) return false;
+    model.change(name, { labels: rest });
+    return true;
+  }
+  if (state !== "Updated" || held !== undefined) return false;
+  model.change(name, { labels: { ...rest, [HOOK]: "true" } });
+  return true;
+}
+
+/** All who were asked answer. */
+export function answerHooks<T extends Workload>(model: ClusterModel<T>): boolean {
+  return model.owned().filter((pod) => answerHook(model, pod)).length > 0;
 }
 
 const tag = fc.integer({ min: 1, max: 3 });

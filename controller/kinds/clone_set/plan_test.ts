@@ -3,8 +3,12 @@ import t from "tap";
 import type { CloneSet } from "../../../crds/index.ts";
 import { cloneSet, defaultOptions, Model, Refused } from "../../../testkit/controller/clone_set_model.ts";
 import {
+  answerHook,
+  answerHooks,
   changeTemplate,
   faultyPass,
+  hooked,
+  hookStep,
   makeUnready,
   randomOf,
   reconcile,
@@ -79,6 +83,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), which: fc.nat(10) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), which: fc.nat(10) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("specify" as const), which: fc.nat(10) }) },
+  { weight: 2, arbitrary: hookStep },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("answer" as const), which: fc.nat(10) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
@@ -115,6 +121,16 @@ function take(model: Model, action: Step, random: () => number): void {
     case "delete":
       if (pick !== undefined) model.deletePod(pick);
       return;
+    case "hooks":
+      model.changeSpec((spec) => {
+        spec.lifecycle = action.lifecycle;
+      });
+      return;
+    case "answer": {
+      const pod = pick === undefined ? undefined : model.pods.get(pick);
+      if (pod !== undefined) answerHook(model, pod);
+      return;
+    }
     case "specify": {
       const pod = pick === undefined ? undefined : model.pods.get(pick);
       if (pod !== undefined)
@@ -144,11 +160,11 @@ t.test("budgets hold at every write and every history ends as its spec says", as
       (first, steps, seed) => {
         const random = randomOf(seed);
         const model = new Model(
-          cloneSet("app", { updateStrategy: { type: "RollingUpdate", rollingUpdate: first } }),
+          hooked(cloneSet("app", { updateStrategy: { type: "RollingUpdate", rollingUpdate: first } })),
         );
         for (const one of steps) take(model, one, random);
         unblock(model);
-        settle(worldOf(model, random), 400);
+        settle(worldOf(model, random), 400, () => answerHooks(model));
         const active = model.active();
         const update = model.set.status?.updateRevision ?? "";
         if (active.length !== (model.set.spec.replicas ?? 1))

@@ -227,20 +227,22 @@ function planDeletion(state: CloneSetState, decisions: Decisions): void {
     if (!isHooked(member.pod, hook)) decisions.take(deleteMember(state, member));
     else decisions.wait(waitingForHook(member.pod, "preDelete", hook, "off"));
   }
-  let readyLimit = state.numbers.deleteReadyLimit;
   const specified = membersIn(state, "specified");
-  // Deletions in flight have spent their part of the limit already: their pods are not among the members.
   const held: string[] = [];
+  // Also ready ones are out of service while a hook or an update in place holds them: nobody waits for their end.
+  const isServing = ({ pod }: CloneSetMember): boolean => isAvailable(pod, 0, now);
+  // Deletions in flight have spent their part of the limit already: their pods are not among the members. Specified pods out of
+  // service have not: rule 23 leaves them out.
+  let readyLimit = state.numbers.deleteReadyLimit - specified.filter((member) => !isServing(member)).length;
   const chosen = prepared.length > 0 || specified.length > 0 ? specified : surplusMembers(state);
   for (const member of chosen) {
     const { pod, busy } = member;
-    // Also ready ones are out of service while a hook or an update in place holds them: nobody waits for their end.
-    const isServing = isAvailable(pod, 0, now);
-    if (isServing && readyLimit <= 0) {
+    const serves = isServing(member);
+    if (serves && readyLimit <= 0) {
       held.push(pod.name);
       continue;
     }
-    if (isServing) readyLimit--;
+    if (serves) readyLimit--;
     if (busy) continue;
     decisions.take(
       isHooked(pod, hook)

@@ -137,7 +137,9 @@ function expected(at: Situation, pods: readonly Named[]): Decided {
         ...ranked((pod) => !isNewHere(pod)).slice(0, surplusOld),
         ...ranked(isNewHere).slice(0, surplus - surplusOld),
       ];
-  let room = Math.max(0, u + active.length - n - unavailable);
+  // Not rule 27 alone: what goes out of service by itself uses up the limit as well (docs/compatibility.md).
+  const goingAnyway = count((pod) => isChosen(pod) && !isServing(pod));
+  let room = u + active.length - n - unavailable - goingAnyway;
   for (const pod of going) {
     if (isServing(pod) && room-- <= 0) continue;
     (isHooked(pod) ? held : deleted).push(pod.name);

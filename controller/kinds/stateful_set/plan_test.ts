@@ -9,9 +9,13 @@ import {
   statefulSet,
 } from "../../../testkit/controller/stateful_set_model.ts";
 import {
+  answerHook,
+  answerHooks,
   befall,
   changeTemplate,
   faultyPass,
+  hooked,
+  hookStep,
   type Mishap,
   reconcile,
   settle,
@@ -136,6 +140,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("orphan" as const), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("strip" as const), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("claims" as const), whenScaled: fc.boolean() }) },
+  { weight: 2, arbitrary: hookStep },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("answer" as const), which }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
@@ -162,6 +168,14 @@ function take(model: Model, action: Step): void {
       model.changeSpec((spec) => {
         spec.updateStrategy = { type: "RollingUpdate", rollingUpdate: action.rolling };
       });
+      return;
+    case "hooks":
+      model.changeSpec((spec) => {
+        spec.lifecycle = action.lifecycle;
+      });
+      return;
+    case "answer":
+      if (pod !== undefined) answerHook(model, pod);
       return;
     case "claims":
       model.changeSpec((spec) => {
@@ -255,17 +269,19 @@ for (const podManagementPolicy of ["Parallel", "OrderedReady"]) {
           fc.array(step, { minLength: 5, maxLength: 60 }),
           (first, area, steps) => {
             const model = new Model(
-              statefulSet("app", {
-                ...area,
-                podManagementPolicy,
-                updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
-                volumeClaimTemplates: claimTemplates,
-              }),
+              hooked(
+                statefulSet("app", {
+                  ...area,
+                  podManagementPolicy,
+                  updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
+                  volumeClaimTemplates: claimTemplates,
+                }),
+              ),
             );
             for (const one of steps) take(model, one);
             unblock(model);
             endStrays(model);
-            settle(worldOf(model), 600);
+            settle(worldOf(model), 600, () => answerHooks(model));
             assertDone(model);
           },
         ),

@@ -28,7 +28,7 @@ interface Target {
 
 /**
  * One phase of the rolling update. With OrderedReady and an incomplete window only pods that are on their way already
- * may go on: a hook that was released must not wait for the pod that it holds.
+ * may go on, specified ones among them: a hook that was released must not wait for the pod that it holds.
  */
 export function planUpdate(state: StatefulSetState, decisions: Decisions, complete: boolean): void {
   const eligible = new Eligibilities((from) => eligibility(state, from));
@@ -44,7 +44,7 @@ function updateInOrder(
   target: Target,
 ): void {
   const unavailable = new Unavailable(state.pods.groups.unavailable);
-  if (complete) planSpecified(state, decisions, unavailable);
+  planSpecified(state, decisions, complete, unavailable);
   for (const member of candidates(state.reach, complete)) {
     const grown = planClaimGrowth(state, decisions, member, unavailable);
     if (grown === "stop") return;
@@ -71,9 +71,15 @@ function* candidates(reach: Reach, complete: boolean): Generator<StatefulSetMemb
 }
 
 /** Rule 31: from the top; those without room are passed over. */
-function planSpecified(state: StatefulSetState, decisions: Decisions, unavailable: Unavailable): void {
+function planSpecified(
+  state: StatefulSetState,
+  decisions: Decisions,
+  complete: boolean,
+  unavailable: Unavailable,
+): void {
   for (const member of membersOf(state.pods.entries(state.pods.groups.specified.descending()))) {
     const { name } = member.pod;
+    if (!complete && !hasBegun(member)) continue;
     if (unavailable.size >= state.strategy.maxUnavailable && !unavailable.has(name)) continue;
     if (!decisions.isFree(member)) continue;
     planDeletion(state, decisions, member);
