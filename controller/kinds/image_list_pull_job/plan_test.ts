@@ -128,6 +128,16 @@ t.test("a job that has not begun counts for nothing; Never does not complete", a
   t.equal(status?.completionTime, undefined);
 });
 
+// Spec images L2; of jobs that wait see image_pull_job/plan.ts.
+t.test("a list waits with its jobs for nodes that have no NodeImage yet", async (t) => {
+  const job = list({ images: ["nginx:1"] });
+  const waiting = { startTime: time, desired: 0, active: 0, succeeded: 0, failed: 0 };
+  const statusWith = (status: ImagePullJob["status"]) =>
+    planImageListPullJob({ job, children: [child(job, "nginx:1", status)] }, now).status;
+  t.same(statusWith(waiting), { startTime: time, desired: 1, active: 0, completed: 0, succeeded: 0 });
+  t.match(statusWith({ ...waiting, completionTime: time }), { completed: 1, completionTime: time });
+});
+
 t.test("a list is not finished before the jobs of images that it no longer has are gone", async (t) => {
   const job = list({ images: ["nginx:1"] });
   const [wanted, other] = [child(job, "nginx:1", done), child(job, "busybox:1", done)];

@@ -15,19 +15,21 @@ export function listJobStatus(
   let active = 0;
   let completed = 0;
   let succeeded = 0;
+  const completes = (job.spec.completionPolicy?.type ?? "Always") === "Always";
   const failedImageStatuses: NonNullable<ImageListPullJobStatus["failedImageStatuses"]> = [];
   for (const image of images) {
     const child = children.get(image);
     const status = child?.status;
     if (child === undefined || status?.startTime === undefined) continue;
     const { desired, failed = 0, succeeded: done = 0 } = status;
+    // Its nodes have no NodeImage yet: it waits for them, and has pulled nothing.
+    if (completes && desired === 0 && status.completionTime === undefined) continue;
     if ((status.active ?? 0) > 0) active++;
     if (desired === failed + done) completed++;
     if (desired === done) succeeded++;
     if (failed > 0) failedImageStatuses.push(failure(image, child.metadata.name ?? ""));
   }
   const desired = images.length;
-  const completes = (job.spec.completionPolicy?.type ?? "Always") === "Always";
   const isOver = completes && !hasSurplus && desired === completed;
   return {
     startTime,
