@@ -37,6 +37,9 @@ export function allocate(
   total: number | undefined,
   mode: AllocationMode,
 ): Allocation {
+  const twice = subsets.find(({ name }, index) => subsets.findIndex((other) => other.name === name) < index);
+  // Stored around admission: one workload cannot have two sizes.
+  if (twice !== undefined) return { problem: `duplicated subset name ${twice.name}` };
   if (mode === "byNumber" && !subsets.some(hasRange)) return allocateSpecified(subsets, total);
   const wanted = total ?? 1;
   const ranges = subsets.map((subset) => rangeOf(subset, wanted));

@@ -106,6 +106,22 @@ t.test("numbers that cannot be met leave the workloads as they are, and are repo
   t.equal(condition(world, "SubsetProvisioned")?.status, "True");
 });
 
+// Spec uniteddeployment 2, `name`: unique; admission may not have seen it.
+t.test("a name that two subsets have is a problem, not two sizes for one workload by turns", async (t) => {
+  const sizes = [{ type: "Adaptive" as const }, { type: "Fixed" as const }].map((scheduleStrategy) => {
+    const world = model({ topology: { subsets: [{ name: "a" }, { name: "b" }] } });
+    world.settle();
+    const subsets = [{ name: "a", maxReplicas: 1 }, { name: "a", maxReplicas: 2 }, { name: "b" }];
+    world.change({ topology: { scheduleStrategy, subsets } });
+    t.match(world.settle(), { problem: "duplicated subset name a", updates: [], deletions: [] });
+    return world.sizes();
+  });
+  t.same(sizes, [
+    { a: 3, b: 3 },
+    { a: 3, b: 3 },
+  ]);
+});
+
 t.test("subsets come and go; another kind of template replaces all", async (t) => {
   const world = model({ topology: { subsets: [{ name: "a" }, { name: "b" }] } });
   world.settle();
