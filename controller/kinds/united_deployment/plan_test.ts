@@ -287,6 +287,23 @@ t.test("a subset that is closed for no time is looked at again after a second, n
   }
 });
 
+// Rule 40.
+t.test("a subset of which nothing says since when it is closed is open again", async (t) => {
+  const world = adaptive({}, [{}, {}], "cloneSetTemplate");
+  world.settle();
+  const { status } = world.object;
+  const conditions = [{ type: "Schedulable", status: "False", reason: "reschedule" }];
+  const [first, ...others] = status?.subsetStatuses ?? [];
+  if (status)
+    world.object = {
+      ...world.object,
+      status: { ...status, subsetStatuses: [{ ...first, conditions }, ...others] },
+    };
+  world.change({ replicas: 5 });
+  world.settle();
+  t.match(world.object.status?.subsetStatuses?.[0]?.conditions, [{ status: "True", reason: "recover" }]);
+});
+
 // Scenario 14.
 t.test("reserve mode: pods that are pending stay, others stand in for them until they run", async (t) => {
   const world = adaptive({ reserveUnschedulablePods: true }, [{}, {}, {}], "cloneSetTemplate");

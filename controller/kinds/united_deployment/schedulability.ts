@@ -108,7 +108,8 @@ function adaptiveState(
 ): Schedulability {
   const stored = findCondition(conditions, CONDITION);
   const before = stored && transitionNotAhead(stored, now);
-  const closedAt = before?.status === "False" ? (timeOf(before.lastTransitionTime) ?? now) : undefined;
+  // One that does not say since when has been closed for long enough: it would stay so for good.
+  const closedAt = before?.status === "False" ? (timeOf(before.lastTransitionTime) ?? 0) : undefined;
   const closedForMs = closedAt === undefined ? 0 : closedAt + strategy.closedMs - now;
   if (closedForMs > 0)
     return { ...open, condition: before, unschedulable: true, requeueAfterMs: closedForMs };
