@@ -273,6 +273,8 @@ function targetOf(
   const target = { subset, revision, replicas: replicas ?? 0, partition };
   if (!state.unschedulable || state.reserved + state.awaited === 0 || child === undefined) return target;
   const pending = Math.max(0, child.replicas - child.readyReplicas) + state.reservedOld;
+  // All of them run, and prove that they do: a share of the template that comes to 0 would be refused as a number without a surge.
+  if (pending === 0 && state.stuck === 0) return target;
   return { ...target, maxUnavailable: Math.max(pending, room) };
 }
 

@@ -359,6 +359,29 @@ t.test("reserve mode: a rollout goes on where pods find no room any more on its 
   t.same(world.sizes(), { s0: 5, s1: 0 });
 });
 
+// Rule 46.
+t.test(
+  "reserve mode: pods that run and have yet to prove it leave maxUnavailable to the template",
+  async (t) => {
+    const world = adaptive({ reserveUnschedulablePods: true }, [{}, {}], "cloneSetTemplate");
+    world.full.add("s0");
+    world.settle();
+    wait(world, 10);
+    const write = (label: string) => {
+      const patch = { metadata: { labels: { label } } };
+      const { scheduleStrategy, subsets = [] } = world.object.spec.topology ?? {};
+      world.change({ topology: { scheduleStrategy, subsets: subsets.map((each) => ({ ...each, patch })) } });
+      return world.pass().updates[0]?.target;
+    };
+    t.match(write("a"), { subset: { name: "s0" }, maxUnavailable: 4 });
+    world.full.clear();
+    world.work();
+    world.pass();
+    t.equal(world.object.status?.reservedPods, 3);
+    t.match(write("b"), { subset: { name: "s0" }, maxUnavailable: undefined });
+  },
+);
+
 const steps = fc.array(
   fc.oneof(
     fc.record({ do: fc.constant("scale" as const), to: fc.integer({ min: 0, max: 12 }) }),
