@@ -1,15 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
-import type { SubsetTemplateName, UnitedDeployment } from "../../../crds/index.ts";
+import {
+  cloneSet,
+  defaultCloneSet,
+  type SubsetTemplateName,
+  type UnitedDeployment,
+  validateCloneSet,
+} from "../../../crds/index.ts";
 import { UnitedModel } from "../../../testkit/controller/united_deployment_model.ts";
 import { RESERVED_LABEL, REVISION_LABEL, SUBSET_LABEL } from "./names.ts";
 
 const labels = { app: "web" };
 
-function template(image: string, name: SubsetTemplateName = "statefulSetTemplate") {
+function template(image: string, name: SubsetTemplateName = "statefulSetTemplate", more: object = {}) {
   const pods = { metadata: { labels }, spec: { containers: [{ name: "main", image }] } };
-  return { [name]: { metadata: { labels }, spec: { selector: { matchLabels: labels }, template: pods } } };
+  return {
+    [name]: { metadata: { labels }, spec: { selector: { matchLabels: labels }, template: pods, ...more } },
+  };
 }
 
 function model(spec: Partial<UnitedDeployment["spec"]> = {}): UnitedModel {
@@ -104,6 +112,32 @@ t.test("numbers that cannot be met leave the workloads as they are, and are repo
   });
   world.settle();
   t.equal(condition(world, "SubsetProvisioned")?.status, "True");
+});
+
+// Rule 26; cloneset 6.
+t.test("CloneSets that are made from any strategy of a template pass their own admission", async (t) => {
+  const strategies = [{}, { type: "OnDelete" }, { rollingUpdate: { maxUnavailable: 1 } }];
+  const whole = { type: "OnDelete", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } };
+  const made = [...strategies, whole].map((updateStrategy) => {
+    const world = model({
+      template: template("a", "cloneSetTemplate", { updateStrategy }),
+      updateStrategy: { manualUpdate: { partitions: { b: 2 } } },
+    });
+    const children = world.pass().creations.map(({ manifest }) => {
+      const object = { apiVersion: "apps.kruise.io/v1beta1", kind: "CloneSet", metadata: { name: "x" } };
+      const options = { templateDefaults: true, hostNetworkPorts: false };
+      return defaultCloneSet({ ...object, spec: manifest.spec }, options);
+    });
+    for (const child of children) {
+      const read = cloneSet.read(child);
+      const context = { allowPrivileged: false, findPod: () => undefined };
+      t.same("errors" in read ? read.errors : validateCloneSet(read, undefined, context), []);
+    }
+    t.equal(world.settle().updates.length, 0);
+    return world.children[1]?.spec["updateStrategy"];
+  });
+  t.same(made[1], { type: "OnDelete" });
+  t.match(made[3], { type: "OnDelete", rollingUpdate: { partition: 2 } });
 });
 
 // Spec uniteddeployment 2, `name`: unique; admission may not have seen it.

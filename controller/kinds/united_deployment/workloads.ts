@@ -1,6 +1,6 @@
 /** The kinds of workload that subsets can be made of, by the member of `spec.template` that says so. Spec: uniteddeployment 4.5. */
 import type { SubsetTemplateName } from "../../../crds/index.ts";
-import { type JsonObject, own } from "../../../kube/core/index.ts";
+import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
 import { objectAt } from "../../native/json_fields.ts";
 import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { amountOf } from "../../rollout/order/amounts.ts";
@@ -32,8 +32,11 @@ export const workloadKinds: Readonly<Record<SubsetTemplateName, WorkloadKind>> =
     type: "CloneSet",
     resource: cloneSetResource,
     immutable: ["selector"],
-    // Whatever the type of the strategy is.
-    setPartition: (spec, partition) => rolling(spec, "updateStrategy", { partition }),
+    // Whatever the type of the strategy is. But where OnDelete has no rolling update, admission fills in none, and refuses half of one.
+    setPartition: (spec, partition) =>
+      updatesOnDelete(spec) && !isJsonObject(objectAt(spec, "updateStrategy")["rollingUpdate"])
+        ? spec
+        : rolling(spec, "updateStrategy", { partition }),
     maxUnavailable: limitIn("updateStrategy", { usual: "20%", roundUp: true, unlimited: "OnDelete" }),
   },
   deploymentTemplate: {
