@@ -1,5 +1,6 @@
 /** What the plan of an EphemeralJob works on. */
 import type { EphemeralJob, EphemeralJobStatus } from "../../../crds/index.ts";
+import { isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
 
 export const CLEANUP_FINALIZER = "apps.kruise.io/ephemeralcontainers-cleanup";
@@ -9,6 +10,16 @@ export const JOB_ID_VARIABLE = "KRUISE_EJOB_ID";
 export const DEFAULT_TTL_SECONDS = 1800;
 
 export type JobCondition = NonNullable<EphemeralJobStatus["conditions"]>[number];
+
+/**
+ * The schema leaves them open, so that anything may be stored around admission: what is no list counts as empty, an item that
+ * is no object as an empty one, which no pod takes.
+ */
+export function containersOf({ spec }: EphemeralJob): readonly JsonObject[] {
+  const containers: unknown = spec.template?.ephemeralContainers;
+  if (!Array.isArray(containers)) return [];
+  return containers.map((each: unknown) => (isJsonObject(each) ? each : {}));
+}
 
 /** How the containers of this job fare in one pod. */
 export type PodState = "todo" | "waiting" | "running" | "succeeded" | "failed";

@@ -6,6 +6,7 @@ import { observedPod } from "../../native/observed_pod.ts";
 import { injectionPatch } from "./inject.ts";
 import type { JobPlan } from "./model.ts";
 import { planEphemeralJob } from "./plan.ts";
+import { removalFailure } from "./removal.ts";
 import { isFinished } from "./status.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
@@ -67,6 +68,25 @@ const row = ({ status }: JobPlan) =>
   [status.phase, status.match, status.succeeded, status.failed, status.running, status.waiting].join(" ");
 const conditions = ({ status }: JobPlan) =>
   (status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`);
+
+// Spec containers 5.2: schemaless; 5.4, rules 1 and 5.
+t.test("what was stored as containers around admission stops neither the job nor its deletion", async (t) => {
+  for (const ephemeralContainers of [null, {}, "look", 1, true]) {
+    const odd = job({ template: { ephemeralContainers } });
+    t.match(plan(odd, [pod("a")]), { inject: [], status: { phase: "Error", match: 1 } });
+    t.equal(removalFailure(odd, [observedPod(holds(pod("a"), "j1"))])?.includes("1 pod (a)"), true);
+  }
+  const look = { name: "look", image: "busybox" };
+  for (const items of [[null], [look, "look"], [{ ...look, env: [null] }], [{ ...look, env: {} }]]) {
+    const odd = job({ template: { ephemeralContainers: items } });
+    const { inject } = plan(odd, [pod("a")]);
+    t.match(
+      inject.map((each) => injectionPatch(odd, each)),
+      [{ spec: { ephemeralContainers: items.map(() => ({ env: [{ value: "j1" }] })) } }],
+      "the server says what is wrong with it",
+    );
+  }
+});
 
 t.test("the oldest pods first, one at a time unless more are allowed", async (t) => {
   const pods = [pod("c", 2), pod("b", 1), pod("a", 2)];

@@ -1,7 +1,7 @@
 /** What a job reports. Pure. Spec: containers 5.4, rule 5. */
 import type { EphemeralJob, EphemeralJobStatus } from "../../../crds/index.ts";
 import { formatTime } from "../../../kube/core/index.ts";
-import type { JobCondition, PodState, Target } from "./model.ts";
+import { containersOf, type JobCondition, type PodState, type Target } from "./model.ts";
 
 export type Phase = "Waiting" | "Running" | "Succeeded" | "Failed" | "Paused" | "Unknown" | "Error";
 
@@ -62,7 +62,7 @@ function progressAt(
   counts: Record<PodState, number>,
   deadlineOver: boolean,
 ): Progress {
-  if ((job.spec.template?.ephemeralContainers ?? []).length === 0) {
+  if (containersOf(job).length === 0) {
     const message = "spec.template.ephemeralContainers is empty";
     return { phase: "Error", condition: { type: "JobError", reason: "JobError", message } };
   }

@@ -1,8 +1,9 @@
 /** Which pods a job works on, and how its containers fare there. Pure. Spec: containers 5.4, rules 2 and 3. */
 import type { EphemeralJob } from "../../../crds/index.ts";
+import { textAt } from "../../native/json_fields.ts";
 import { isActivePod, type ObservedPod } from "../../native/observed_pod.ts";
 import { byText } from "../../rollout/pods/sorted_slots.ts";
-import { JOB_ID_VARIABLE, type PodState, type Target } from "./model.ts";
+import { containersOf, JOB_ID_VARIABLE, type PodState, type Target } from "./model.ts";
 
 /**
  * Pods that have the job's containers, then the oldest, then by name; at most `spec.replicas`. Pods with a container of
@@ -25,7 +26,7 @@ export function targetsOf(job: EphemeralJob, pods: readonly ObservedPod[]): Targ
 }
 
 function containerNames(job: EphemeralJob): string[] {
-  return (job.spec.template?.ephemeralContainers ?? []).map(({ name }) => name);
+  return containersOf(job).map((container) => textAt(container, "name"));
 }
 
 /** Undefined: a wanted name belongs to somebody else. */
