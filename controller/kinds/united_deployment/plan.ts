@@ -141,7 +141,10 @@ export function planUnitedDeployment(observed: UnitedDeploymentObserved): United
     revision,
     surplus: surplusOf(observed, revision, status),
     // While the numbers cannot be met nothing takes the place of what goes.
-    deletions: problem === undefined ? [...duplicates, ...surplus] : duplicates,
+    deletions: [
+      ...duplicates,
+      ...(problem === undefined ? surplus.filter((child) => !keepsPlace(child, unpatched)) : []),
+    ],
     creations: creations.sort((a, b) => (a.target.subset.name < b.target.subset.name ? -1 : 1)),
     updates,
     unpatched,
@@ -176,6 +179,13 @@ function changesWithManifests(
     }
   }
   return found;
+}
+
+/** Of another kind, for a subset whose patch cannot be applied: nothing would take its place. */
+function keepsPlace({ labels }: SubsetWorkload, unpatched: readonly UnpatchedSubset[]): boolean {
+  return unpatched.some(
+    ({ child, target }) => child === undefined && target.subset.name === labels[SUBSET_LABEL],
+  );
 }
 
 /** Rules 12, 28, 29. `duplicates`: of a subset that has a better one; `surplus`: of no subset, or of another kind. */

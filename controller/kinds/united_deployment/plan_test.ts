@@ -214,6 +214,26 @@ t.test("a patch that cannot be applied keeps its own subset as it is, and is rep
   t.match(condition(world, "SubsetUpdated"), { status: "False", message });
 });
 
+t.test(
+  "another kind of template takes no workload whose subset has a patch that cannot be applied",
+  async (t) => {
+    const topology = (patch: Record<string, unknown>) => ({ subsets: [{ name: "a", patch }, { name: "b" }] });
+    const world = model({ topology: topology({}) });
+    world.settle();
+    world.change({ topology: topology({ $patch: "mend" }), template: template("a", "cloneSetTemplate") });
+    world.settle();
+    t.same(world.sizes(), { a: 3, b: 3 });
+    t.same(
+      world.children.map((child) => child.template),
+      ["statefulSetTemplate", "cloneSetTemplate"],
+    );
+    world.change({ topology: topology({}) });
+    world.settle();
+    t.same(world.sizes(), { a: 3, b: 3 });
+    t.ok(world.children.every((child) => child.template === "cloneSetTemplate"));
+  },
+);
+
 t.test("old pods that are broken do not block a native set", async (t) => {
   const world = model({ replicas: 2, topology: { subsets: [{ name: "a" }] } });
   world.full.add("a");
