@@ -24,10 +24,8 @@ import { planCloneSet } from "./plan.ts";
 import { cloneSetState } from "./state.ts";
 import { cloneSetStrategyOf, REVISION_LABEL } from "./strategy.ts";
 
-function plan(model: Model, random: () => number) {
-  return planCloneSet(
-    cloneSetState({ observed: model.observed(), options: defaultOptions, now: model.now, random }),
-  );
+function plan(model: Model, random: () => number, options = defaultOptions) {
+  return planCloneSet(cloneSetState({ observed: model.observed(), options, now: model.now, random }));
 }
 
 const requestsOf = ({ effects }: PodPatchAction) => effects.filter(({ type }) => type === "patch").length;
@@ -51,10 +49,10 @@ function performChecked(model: Model, action: Action, stopAfter?: number): void 
   }
 }
 
-function worldOf(model: Model, random: () => number): World<CloneSet> {
+function worldOf(model: Model, random: () => number, options = defaultOptions): World<CloneSet> {
   return {
     model,
-    plan: () => plan(model, random),
+    plan: () => plan(model, random, options),
     perform: (action, stopAfter) => performChecked(model, action, stopAfter),
   };
 }
@@ -69,7 +67,21 @@ const strategy = fc.record({
   partition: amount,
   maxUnavailable: amount,
   maxSurge: amount,
+  paused: fc.constantFrom(false, false, false, true),
+  inPlaceUpdateStrategy: fc.record({ gracePeriodSeconds: fc.constantFrom(0, 0, 3) }),
+  scatterStrategy: fc.constantFrom<{ key: string; value: string }[]>([], [], [{ key: "app", value: "app" }]),
 });
+
+/** Gates that change how pods are counted or chosen. */
+const gates = fc
+  .record({
+    partitionRollback: fc.boolean(),
+    preparingUpdateAsUpdate: fc.boolean(),
+    excludePreparingDelete: fc.boolean(),
+    shortHash: fc.boolean(),
+    recreateOnClaimChange: fc.boolean(),
+  })
+  .map((chosen) => ({ ...defaultOptions, ...chosen }));
 
 const step = fc.oneof(
   { weight: 8, arbitrary: faultyPass(3) },
@@ -83,18 +95,28 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), which: fc.nat(10) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), which: fc.nat(10) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("specify" as const), which: fc.nat(10) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("name" as const), which: fc.nat(10) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("pace" as const),
+      minReadySeconds: fc.constantFrom(0, 0, 2),
+      scaleLimit: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
+      enablePVCReuse: fc.boolean(),
+    }),
+  },
   { weight: 2, arbitrary: hookStep },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("answer" as const), which: fc.nat(10) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-function take(model: Model, action: Step, random: () => number): void {
+function take(world: World<CloneSet>, model: Model, action: Step): void {
   const names = [...model.pods.keys()];
   const pick = "which" in action ? names[action.which % Math.max(1, names.length)] : undefined;
   model.now += 20;
   switch (action.do) {
     case "reconcile":
-      reconcile(worldOf(model, random), action.fail, action.stopAfter);
+      reconcile(world, action.fail, action.stopAfter);
       return;
     case "kubelet":
       if (pick !== undefined) model.kubelet(pick);
@@ -111,6 +133,21 @@ function take(model: Model, action: Step, random: () => number): void {
     case "strategy":
       model.changeSpec((spec) => {
         spec.updateStrategy = { type: "RollingUpdate", rollingUpdate: action.strategy };
+      });
+      return;
+    case "pace":
+      model.changeSpec((spec) => {
+        spec.minReadySeconds = action.minReadySeconds;
+        spec.scaleStrategy = {
+          ...spec.scaleStrategy,
+          enablePVCReuse: action.enablePVCReuse,
+          ...(action.scaleLimit === undefined ? {} : { maxUnavailable: action.scaleLimit }),
+        };
+      });
+      return;
+    case "name":
+      model.changeSpec((spec) => {
+        if (pick !== undefined) spec.scaleStrategy = { ...spec.scaleStrategy, podsToDelete: [pick] };
       });
       return;
     case "crash": {
@@ -146,25 +183,35 @@ function unblock(model: Model): void {
     const rolling = spec.updateStrategy?.rollingUpdate ?? {};
     spec.updateStrategy = {
       type: "RollingUpdate",
-      rollingUpdate: { ...rolling, maxUnavailable: 2, partition: 0, maxSurge: 0 },
+      rollingUpdate: { ...rolling, maxUnavailable: 2, partition: 0, maxSurge: 0, paused: false },
     };
   });
 }
+
+const volumeClaimTemplates = [
+  { metadata: { name: "data" }, spec: { resources: { requests: { storage: "1Gi" } } } },
+];
 
 t.test("budgets hold at every write and every history ends as its spec says", async (t) => {
   fc.assert(
     fc.property(
       strategy,
+      gates,
       fc.array(step, { minLength: 5, maxLength: 60 }),
       fc.integer(),
-      (first, steps, seed) => {
-        const random = randomOf(seed);
+      (first, options, steps, seed) => {
         const model = new Model(
-          hooked(cloneSet("app", { updateStrategy: { type: "RollingUpdate", rollingUpdate: first } })),
+          hooked(
+            cloneSet("app", {
+              updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
+              volumeClaimTemplates,
+            }),
+          ),
         );
-        for (const one of steps) take(model, one, random);
+        const world = worldOf(model, randomOf(seed), options);
+        for (const one of steps) take(world, model, one);
         unblock(model);
-        settle(worldOf(model, random), 400, () => answerHooks(model));
+        settle(world, 600, () => answerHooks(model));
         const active = model.active();
         const update = model.set.status?.updateRevision ?? "";
         if (active.length !== (model.set.spec.replicas ?? 1))

@@ -26,11 +26,17 @@ import { deletionOrder } from "./order.ts";
 import type { CloneSetState } from "./state.ts";
 import { type CloneSetMember, INSTANCE_ID, instanceId, REVISION_LABEL, TEMPLATE_HASH } from "./strategy.ts";
 
-/** Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). */
+/**
+ * Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). But where nothing may be created, what its hook
+ * has let go still goes: it may be what uses up the limit of creations.
+ */
 export function planScale(state: CloneSetState, decisions: Decisions): void {
   if (planCancelDeletion(state, decisions)) return;
-  if (state.numbers.missing > 0) planCreation(state, decisions);
-  else planDeletion(state, decisions);
+  const { missing, createLimit } = state.numbers;
+  if (missing > 0) planCreation(state, decisions);
+  if (missing > 0 && createLimit > 0) return;
+  finishDeletions(state, decisions);
+  if (missing === 0) planDeletion(state, decisions);
 }
 
 function planCreation(state: CloneSetState, decisions: Decisions): void {
@@ -218,31 +224,39 @@ function planCancelDeletion(state: CloneSetState, decisions: Decisions): boolean
   return true;
 }
 
-function planDeletion(state: CloneSetState, decisions: Decisions): void {
-  const { now } = state;
+/** Pods that are about to be deleted, once their hooks let them go. */
+function finishDeletions(state: CloneSetState, decisions: Decisions): void {
   const hook = state.strategy.lifecycle?.preDelete;
-  const prepared = membersIn(state, "preparingDelete");
-  for (const member of prepared) {
+  for (const member of membersIn(state, "preparingDelete")) {
     if (member.busy) continue;
     if (!isHooked(member.pod, hook)) decisions.take(deleteMember(state, member));
     else decisions.wait(waitingForHook(member.pod, "preDelete", hook, "off"));
   }
+}
+
+function planDeletion(state: CloneSetState, decisions: Decisions): void {
+  const { now, pods } = state;
+  const hook = state.strategy.lifecycle?.preDelete;
   const specified = membersIn(state, "specified");
   const held: string[] = [];
   // Also ready ones are out of service while a hook or an update in place holds them: nobody waits for their end.
   const isServing = ({ pod }: CloneSetMember): boolean => isAvailable(pod, 0, now);
   // Deletions in flight have spent their part of the limit already: their pods are not among the members. Specified pods out of
   // service have not: rule 23 leaves them out.
-  let readyLimit = state.numbers.deleteReadyLimit - specified.filter((member) => !isServing(member)).length;
-  const chosen = prepared.length > 0 || specified.length > 0 ? specified : surplusMembers(state);
+  const { deleteReadyLimit } = state.numbers;
+  let readyLimit = deleteReadyLimit - specified.filter((member) => !isServing(member)).length;
+  let availableLimit = deleteReadyLimit - specified.filter(({ available }) => !available).length;
+  const isBusy = pods.groups.preparingDelete.size > 0 || specified.length > 0;
+  const chosen = isBusy ? specified : surplusMembers(state);
   for (const member of chosen) {
     const { pod, busy } = member;
     const serves = isServing(member);
-    if (serves && readyLimit <= 0) {
+    if ((serves && readyLimit <= 0) || (member.available && availableLimit <= 0)) {
       held.push(pod.name);
       continue;
     }
     if (serves) readyLimit--;
+    if (member.available) availableLimit--;
     if (busy) continue;
     decisions.take(
       isHooked(pod, hook)

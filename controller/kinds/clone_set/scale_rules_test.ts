@@ -113,16 +113,17 @@ function expected(at: Situation, pods: readonly Named[]): Decided {
   const counts = (pod: Shape) => !(at.exclude && isLeaving(pod));
   const missing = n + surge - count(counts);
   const haveOld = count((pod) => counts(pod) && !isNewHere(pod));
+  const isHooked = ({ hooked }: Shape) => preDelete !== undefined && hooked;
+  const letGo = active.filter((pod) => isLeaving(pod) && !isHooked(pod)).map(({ name }) => name);
   if (missing > 0) {
     const most = at.scaleLimit === undefined ? missing : share(at.scaleLimit, n, Math.ceil) - unavailable;
     const now = Math.min(missing, Math.max(0, most));
     const old = Math.min(now, missing, Math.max(0, p + oldSurge - haveOld));
-    return { ...nothing, created: { old, updated: now - old } };
+    // Not rule 30 alone: where nothing may come, what was let go still goes (docs/compatibility.md).
+    return { ...nothing, created: { old, updated: now - old }, deleted: now > 0 ? [] : letGo };
   }
-  const deleted: string[] = [];
+  const deleted = [...letGo];
   const held: string[] = [];
-  const isHooked = ({ hooked }: Shape) => preDelete !== undefined && hooked;
-  for (const pod of active) if (isLeaving(pod) && !isHooked(pod)) deleted.push(pod.name);
   const surplus = Math.max(0, -missing - chosen);
   const chosenOld = count((pod) => isChosen(pod) && !isNewHere(pod));
   const surplusOld = Math.min(surplus, Math.max(0, haveOld - chosenOld - p - oldSurge));
@@ -137,11 +138,15 @@ function expected(at: Situation, pods: readonly Named[]): Decided {
         ...ranked((pod) => !isNewHere(pod)).slice(0, surplusOld),
         ...ranked(isNewHere).slice(0, surplus - surplusOld),
       ];
-  // Not rule 27 alone: what goes out of service by itself uses up the limit as well (docs/compatibility.md).
-  const goingAnyway = count((pod) => isChosen(pod) && !isServing(pod));
-  let room = u + active.length - n - unavailable - goingAnyway;
+  // Not rule 27 alone: what is out of service by itself uses up the limit as well (docs/compatibility.md).
+  const limit = u + active.length - n - unavailable;
+  let room = limit - count((pod) => isChosen(pod) && !isServing(pod));
+  let roomForAvailable = limit - count((pod) => isChosen(pod) && !isAvailable(pod));
   for (const pod of going) {
-    if (isServing(pod) && room-- <= 0) continue;
+    if (isServing(pod) && room <= 0) continue;
+    if (isAvailable(pod) && roomForAvailable <= 0) continue;
+    if (isServing(pod)) room--;
+    if (isAvailable(pod)) roomForAvailable--;
     (isHooked(pod) ? held : deleted).push(pod.name);
   }
   return { ...nothing, deleted, held };

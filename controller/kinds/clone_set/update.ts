@@ -38,7 +38,7 @@ export function planUpdate(state: CloneSetState, decisions: Decisions): void {
   const { wait } = target;
   const candidates = candidatesFor(state, target);
   const wanted = Math.min(candidates.count, Math.abs(numbers.update));
-  const room = roomOf(state, target.revision, numbers.updateBudget);
+  const room = roomOf(state, target.revision);
   const taken = withinBudget(candidates, wanted, room, state);
   if (taken.length < wanted) decisions.wait(budgetWaiting(state, wanted - taken.length, taken));
   for (const member of taken) {
@@ -113,13 +113,19 @@ interface Room {
   available: number;
 }
 
-function roomOf({ pods, update }: CloneSetState, target: Revision, budget: number): Room {
+/**
+ * Pods that are missing use up the budget, too. Where they may not be made before others are available, one that is out of service
+ * is updated all the same: else the two would wait for each other.
+ */
+function roomOf({ pods, update, numbers }: CloneSetState, target: Revision): Room {
+  const { missing, createLimit, updateBudget } = numbers;
   const { unavailable } = pods.groups;
+  const budget = missing > 0 && createLimit === 0 ? Math.max(1, updateBudget) : updateBudget;
   const atTarget =
     target === update
       ? pods.count("unavailable at the update revision")
       : [...membersOf(pods.entries(unavailable))].filter((member) => isAt(member, target)).length;
-  return { atTarget: budget - atTarget, available: budget - unavailable.size };
+  return { atTarget: budget - atTarget, available: updateBudget - unavailable.size };
 }
 
 /**
