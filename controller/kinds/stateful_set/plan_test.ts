@@ -28,14 +28,9 @@ import { planStatefulSet } from "./plan.ts";
 import { statefulSetState } from "./state.ts";
 import { ordinalOf, REVISION_LABEL, statefulSetStrategyOf } from "./strategy.ts";
 
-function plan(model: Model) {
+function plan(model: Model, options = defaultOptions) {
   return planStatefulSet(
-    statefulSetState({
-      observed: model.observed(),
-      options: defaultOptions,
-      now: model.now,
-      random: noChance,
-    }),
+    statefulSetState({ observed: model.observed(), options, now: model.now, random: noChance }),
   );
 }
 
@@ -98,10 +93,10 @@ function checkDeletion(model: Model, name: string): void {
     throw new Error(`${name} went before the window was complete`);
 }
 
-function worldOf(model: Model): World<StatefulSet> {
+function worldOf(model: Model, options: typeof defaultOptions): World<StatefulSet> {
   return {
     model,
-    plan: () => plan(model),
+    plan: () => plan(model, options),
     perform: (action, stopAfter) => performChecked(model, action, stopAfter),
   };
 }
@@ -115,6 +110,9 @@ const rolling: fc.Arbitrary<RollingUpdate> = fc.record({
   minReadySeconds: fc.constantFrom(0, 0, 2),
   paused: fc.constantFrom(false, false, true),
   inPlaceUpdateStrategy: fc.record({ gracePeriodSeconds: fc.constantFrom(0, 0, 3) }),
+  unorderedUpdate: fc.constantFrom(undefined, undefined, {
+    priorityStrategy: { orderPriority: [{ orderedKey: "apps.kubernetes.io/pod-index" }] },
+  }),
 });
 
 const window = fc.record({
@@ -140,19 +138,23 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("orphan" as const), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("strip" as const), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("claims" as const), whenScaled: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("pace" as const), limit: fc.constantFrom(1, 2, "50%") }),
+  },
   { weight: 2, arbitrary: hookStep },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("answer" as const), which }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-function take(model: Model, action: Step): void {
+function take(world: World<StatefulSet>, model: Model, action: Step): void {
   const names = [...model.pods.keys()];
   const pick = "which" in action ? names[action.which % Math.max(1, names.length)] : undefined;
   const pod = pick === undefined ? undefined : model.pods.get(pick);
   model.now += 20;
   switch (action.do) {
     case "reconcile":
-      reconcile(worldOf(model), action.fail, action.stopAfter);
+      reconcile(world, action.fail, action.stopAfter);
       return;
     case "kubelet":
       if (pick !== undefined) model.kubelet(pick);
@@ -167,6 +169,11 @@ function take(model: Model, action: Step): void {
     case "strategy":
       model.changeSpec((spec) => {
         spec.updateStrategy = { type: "RollingUpdate", rollingUpdate: action.rolling };
+      });
+      return;
+    case "pace":
+      model.changeSpec((spec) => {
+        spec.scaleStrategy = { maxUnavailable: action.limit };
       });
       return;
     case "hooks":
@@ -266,8 +273,9 @@ for (const podManagementPolicy of ["Parallel", "OrderedReady"]) {
         fc.property(
           rolling,
           window,
+          fc.boolean(),
           fc.array(step, { minLength: 5, maxLength: 60 }),
-          (first, area, steps) => {
+          (first, area, preparingUpdateAsUpdate, steps) => {
             const model = new Model(
               hooked(
                 statefulSet("app", {
@@ -278,10 +286,11 @@ for (const podManagementPolicy of ["Parallel", "OrderedReady"]) {
                 }),
               ),
             );
-            for (const one of steps) take(model, one);
+            const world = worldOf(model, { ...defaultOptions, preparingUpdateAsUpdate });
+            for (const one of steps) take(world, model, one);
             unblock(model);
             endStrays(model);
-            settle(worldOf(model), 600, () => answerHooks(model));
+            settle(world, 600, () => answerHooks(model));
             assertDone(model);
           },
         ),
