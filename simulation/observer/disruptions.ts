@@ -92,8 +92,9 @@ function beyondSurge(
   const active = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now));
   const besides = (each: SeenPod): SeenPod[] =>
     active.filter((other) => other !== each && nodeOf(other.now) === nodeOf(each.now));
+  const decidedMs = staleMs * batchesOf(cluster.objects("nodes").length);
   const serves = ({ now }: SeenPod): boolean =>
-    isReady(now) && readySince(now) + staleMs < cluster.clock.now();
+    isReady(now) && readySince(now) + decidedMs < cluster.clock.now();
   pod.isSurge = besides(pod).some(serves);
   const isAvailable = availability(cluster, states);
   // One that took a node over in an earlier rollout may get a successor beside it: that is one node.
@@ -204,6 +205,11 @@ function idleOf(pods: SeenOwner["pods"], state: StoredObject): number {
     ({ now, isGone }) =>
       !isGone && isActive(now) && !isReady(now) && !isDoomed(now) && revisionOf(now) !== revision,
   ).length;
+}
+
+/** Creations go 1, 2, 4, … at a time: what was decided for the last of them is as old as all the answers before. */
+function batchesOf(creations: number): number {
+  return Math.ceil(Math.log2(creations + 1));
 }
 
 /** Ready, but not for long enough as far as a controller can know: it is not available, and may go (spec cloneset, rule 43). */

@@ -23,8 +23,9 @@ export const hotUpgrades: Rule = (write) => {
   );
 };
 
-/** Of a pair, once all is well: exactly one has an image that does something. */
+/** Of a pair, once all is well: exactly one has an image that does something. While the set is paused nobody is put to rest (spec sidecarset, rule 43). */
 export function unrested(set: StoredObject, pods: readonly StoredObject[]): string[] {
+  const most = at(set, "spec", "updateStrategy", "paused") === true ? 2 : 1;
   return listAt(set, "spec", "containers")
     .filter((sidecar) => at(sidecar, ...path) !== undefined)
     .flatMap((sidecar) => {
@@ -33,7 +34,7 @@ export function unrested(set: StoredObject, pods: readonly StoredObject[]): stri
       const awake = (pod: StoredObject): number =>
         pair.filter((name) => ![empty, ""].includes(imageOf(pod, name))).length;
       return pods
-        .filter((pod) => imageOf(pod, pair[0]) !== "" && awake(pod) !== 1)
+        .filter((pod) => imageOf(pod, pair[0]) !== "" && (awake(pod) < 1 || awake(pod) > most))
         .map((pod) => `${awake(pod)} sidecars of ${pod.metadata.name} have work, not 1`);
     });
 }

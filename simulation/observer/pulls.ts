@@ -53,12 +53,14 @@ function ownersOf(tag: unknown): (string | undefined)[] {
   return listAt(tag, "ownerReferences").map((owner) => textAt(owner, "uid"));
 }
 
+const jobVariable = "KRUISE_EJOB_ID";
+
 export const looks: Rule = (write) => {
   const { cluster, seen, resource, namespace, staleMs } = write;
   if (!isByController(write) || resource !== "pods/ephemeralcontainers") return [];
   return cluster.objects("ephemeraljobs.apps.kruise.io", namespace).flatMap((job) => {
-    const { name = "" } = job.metadata;
-    const active = cluster.objects("pods", namespace).filter((pod) => isActive(pod) && looksInto(pod, name));
+    const { name = "", uid = "" } = job.metadata;
+    const active = cluster.objects("pods", namespace).filter((pod) => isActive(pod) && looksInto(pod, uid));
     const most = Math.max(
       ...seen.recentStates(job, staleMs).map((state) => numberAt(state, "spec", "parallelism")),
     );
@@ -68,13 +70,16 @@ export const looks: Rule = (write) => {
   });
 };
 
-function looksInto(pod: StoredObject, name: string): boolean {
-  const isNamed = (each: unknown): boolean => textAt(each, "name") === name;
-  const status = listAt(pod, "status", "ephemeralContainerStatuses").find(isNamed);
-  return (
-    listAt(pod, "spec", "ephemeralContainers").some(isNamed) &&
-    at(status, "state", "terminated") === undefined
-  );
+/** Not for a job of the same name that is gone: containers tell whose they are (spec containers 5.4, rule 2). */
+function looksInto(pod: StoredObject, uid: string): boolean {
+  const statuses = listAt(pod, "status", "ephemeralContainerStatuses");
+  return listAt(pod, "spec", "ephemeralContainers").some((container) => {
+    const isOfJob = listAt(container, "env").some(
+      (variable) => textAt(variable, "name") === jobVariable && textAt(variable, "value") === uid,
+    );
+    const status = statuses.find((each) => textAt(each, "name") === textAt(container, "name"));
+    return isOfJob && at(status, "state", "terminated") === undefined;
+  });
 }
 
 export const theirs: Rule = (write) => {
