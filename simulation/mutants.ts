@@ -24,8 +24,8 @@ const ofRollouts: readonly Mutant[] = [
   {
     name: "pods of a CloneSet that are out of service use up no budget",
     file: `${clones}/update.ts`,
-    from: "return { atTarget: budget - atTarget, available: budget - unavailable.size };",
-    to: "return { atTarget: budget - 0 * atTarget, available: budget - 0 * unavailable.size };",
+    from: "return { atTarget: budget - atTarget, available: updateBudget - unavailable.size };",
+    to: "return { atTarget: budget - 0 * atTarget, available: updateBudget - 0 * unavailable.size };",
   },
   {
     name: "a CloneSet ignores its partition",
