@@ -140,6 +140,8 @@ function progressOf(observed: RestartObserved, container: ContainerSpec, now: nu
     return { state: state("Recreating"), startable: isKilled && present.id === oldId };
   }
   if (force && !isKilled) return { state: state("Pending"), startable: false };
+  // What was to be stopped runs on, however often it had restarted before: a runtime may go away during the stop.
+  if (present.id === observed.stoppedHere.get(name)) return { state: state("Pending"), startable: false };
   const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);
   // Also when it was said to be stopped: that is reported first, and the agent may have died before it was done.
   if (!replaced) return { state: state("Pending"), startable: false };

@@ -161,6 +161,16 @@ t.test("what restarted by itself is not stopped, except by force, and by force o
     containers: new Map([fresh("app", { id: "newer", restartCount: 2 })]),
   };
   t.equal(planRestart(seen({ request: forced, ...killed }), now).kill, undefined);
+  const runsOn = planRestart(
+    seen({
+      request: forced,
+      stoppedHere: new Map([["app", "new-app"]]),
+      containers,
+      podStatuses: [ready("app")],
+    }),
+    now,
+  );
+  t.equal(runsOn.kill, "app", "the runtime went away during its stop");
 });
 
 t.test("a stopped one that does not run again may be started by the agent", async (t) => {
