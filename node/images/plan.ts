@@ -51,16 +51,16 @@ export function planNodeImage(observed: ImagePullObserved, now: number): PullPla
   for (const { image, tag, version } of wantedTags(observed.spec)) {
     const key = taskKey(image, tag);
     const present = observed.tasks.get(key);
-    if (present?.version === version) {
+    const reported = taskFromStatus(observed.status, image, tag, version, sequence + 1);
+    // The controller ends what is late. A task that it has ended is not pulled: both would write over each other for ever.
+    const isEnded = reported?.completedAt !== undefined && present?.completedAt === undefined;
+    if (present?.version === version && !isEnded) {
       tasks.set(key, present);
       continue;
     }
     if (present) stop.push(key);
-    tasks.set(
-      key,
-      taskFromStatus(observed.status, image, tag, version, ++sequence) ??
-        newTask(image, tag, version, sequence),
-    );
+    sequence++;
+    tasks.set(key, reported ?? newTask(image, tag, version, sequence));
   }
   for (const key of observed.tasks.keys()) if (!tasks.has(key)) stop.push(key);
   const start = startable(tasks, stop, observed);

@@ -91,6 +91,41 @@ t.test("a tag that is gone is stopped and leaves the status", async (t) => {
   t.same(none.status, { desired: 0, succeeded: 0, failed: 0, pulling: 0, waiting: 0 });
 });
 
+t.test(
+  "what somebody else has ended is over, also while it waits or is pulled (images 7.4, N4.5)",
+  async (t) => {
+    const spec: NodeImageSpec = { images: tags("1", "2", "3") };
+    const before = planNodeImage(seen({ spec, maxPulls: 2 }), now);
+    t.match(before.status, { pulling: 2, waiting: 1 });
+    const late = (tag: string) => ({
+      tag,
+      phase: "Failed",
+      completionTime: "2026-01-01T00:50:00Z",
+      message: "late",
+    });
+    const status = { ...before.status, imageStatuses: { nginx: { tags: [late("1"), late("3")] } } };
+    const after = planNodeImage(seen({ spec, status, tasks: before.tasks, maxPulls: 2 }), now);
+    t.same(after.stop, [taskKey("nginx", "1"), taskKey("nginx", "3")]);
+    t.match(after.status, { failed: 2, pulling: 1, waiting: 0 });
+    t.match(after.status.imageStatuses?.["nginx"]?.tags, [
+      late("1"),
+      { tag: "2", phase: "Pulling" },
+      late("3"),
+    ]);
+    const done = new Map(
+      [...before.tasks].map(([key, task]) => [
+        key,
+        { ...task, phase: "Succeeded" as const, completedAt: now },
+      ]),
+    );
+    t.match(
+      planNodeImage(seen({ spec, status, tasks: done }), now).status,
+      { succeeded: 3 },
+      "an end of its own counts",
+    );
+  },
+);
+
 t.test("without a runtime everything waits and says why", async (t) => {
   const plan = planNodeImage(
     seen({ spec: { images: tags("1") }, runtimeReady: false, reason: "no sock" }),
