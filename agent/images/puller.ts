@@ -11,6 +11,7 @@ import {
   planNodeImage,
   pullEvent,
   pullOrder,
+  type SecretRef,
   taskKey,
 } from "../../node/index.ts";
 import type { AgentContext } from "../context.ts";
@@ -101,7 +102,7 @@ export class Puller {
     const began = clock.monotonic();
     const result = await pullImage(order, {
       images,
-      logins: (until) => keyring.logins(order.secrets, fullRepository(order.image), until),
+      logins: (until) => keyring.logins(this.#secretsNow(task, order), fullRepository(order.image), until),
       clock,
       signal,
     });
@@ -109,6 +110,12 @@ export class Puller {
     const tookMs = clock.monotonic() - began;
     this.#settle(task, result);
     this.#report(task, order.owners, result, tookMs);
+  }
+
+  /** A secret that comes late is added to the spec while the pull runs. */
+  #secretsNow(task: PullTask, { secrets }: PullOrder): readonly SecretRef[] {
+    const spec = this.#nodeImage?.spec ?? {};
+    return pullOrder(task, spec, this.#dependencies.clock.now())?.secrets ?? secrets;
   }
 
   #settle(task: PullTask, result: PullResult): void {

@@ -21,8 +21,10 @@ interface Bench {
   onPull: (request: PullRequest, signal: AbortSignal) => Promise<void>;
   onNode: Set<string>;
   logins: readonly Login[];
+  /** Names of the secrets, in the order in which logins were asked for. */
+  readonly asked: string[];
   runtime: boolean;
-  set(tags: readonly TagSpec[], image?: string): void;
+  set(tags: readonly TagSpec[], image?: string, secrets?: readonly string[]): void;
   tag(
     tag: string,
     image?: string,
@@ -60,7 +62,12 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
     agentMetrics: { pulled: () => undefined },
     settings: { maxPulls, nodeName: "node-1" },
     images,
-    keyring: { logins: async () => [...b.logins] },
+    keyring: {
+      logins: async (secrets) => {
+        b.asked.push(secrets.map(({ name }) => name).join(","));
+        return [...b.logins];
+      },
+    },
     status,
     recorder: {
       event: ({ kind, name }, type, reason, message) =>
@@ -77,13 +84,18 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
     onPull: async () => undefined,
     onNode: new Set(),
     logins: [],
+    asked: [],
     runtime: true,
-    set(tags, image = "nginx") {
+    set(tags, image = "nginx", secrets = []) {
       const nodeImage: NodeImage = {
         metadata: { name: "node-1" },
         spec: {
           images: {
-            [image]: { tags: [...tags], sandboxConfig: { labels: { l: "1" }, annotations: { a: "2" } } },
+            [image]: {
+              tags: [...tags],
+              pullSecrets: secrets.map((name) => ({ namespace: "kruise-daemon-config", name })),
+              sandboxConfig: { labels: { l: "1" }, annotations: { a: "2" } },
+            },
           },
         },
         ...(server ? { status: server } : {}),
@@ -209,6 +221,21 @@ t.test("logins are tried in turn, and there is no anonymous attempt after them",
   await b.clock.advance(5000);
   t.match(b.tag("2"), { phase: "Failed" });
   t.notOk(b.pulls.some((pull) => pull.login === undefined));
+});
+
+t.test("a secret that comes while the pull runs is used by its next attempt", async (t) => {
+  const b = bench();
+  b.onPull = async () => {
+    throw new AgentError("Runtime", "denied");
+  };
+  const tags = [{ tag: "1", pullPolicy: { ...policy, backoffLimit: 2 } }];
+  b.set(tags);
+  await b.clock.settle();
+  b.set(tags, "nginx", ["late"]);
+  await b.clock.advance(1000);
+  b.set([], "nginx", []);
+  await b.clock.advance(10_000);
+  t.same(b.asked, ["", "late"]);
 });
 
 t.test("a hostile reference fails with a clear message and reaches no runtime", async (t) => {
