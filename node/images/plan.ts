@@ -68,10 +68,9 @@ export function planNodeImage(observed: ImagePullObserved, now: number): PullPla
     const task = tasks.get(key);
     if (task) tasks.set(key, { ...task, phase: "Pulling", message: "", startedAt: task.startedAt ?? now });
   }
-  if (!observed.runtimeReady) {
-    for (const [key, task] of tasks)
-      if (task.phase === "Waiting") tasks.set(key, { ...task, message: observed.reason });
-  }
+  // Those that wait for a slot once there is a runtime do not wait for it any more.
+  const message = observed.runtimeReady ? "" : observed.reason;
+  for (const [key, task] of tasks) if (task.phase === "Waiting") tasks.set(key, { ...task, message });
   return { tasks, stop, start, status: pullStatus(tasks) };
 }
 

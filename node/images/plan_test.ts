@@ -133,6 +133,15 @@ t.test("without a runtime everything waits and says why", async (t) => {
   );
   t.same(plan.start, []);
   t.match(plan.status.imageStatuses?.["nginx"]?.tags[0], { phase: "Waiting", message: "no sock" });
+  const without = { spec: { images: tags("1", "2") }, runtimeReady: false, reason: "no sock" };
+  const { tasks } = planNodeImage(seen(without), now);
+  const found = planNodeImage(seen({ spec: without.spec, tasks, maxPulls: 1 }), now);
+  t.match(found.status, { pulling: 1, waiting: 1 });
+  t.notMatch(
+    found.status.imageStatuses?.["nginx"]?.tags[1],
+    { message: "no sock" },
+    "it waits for a slot now",
+  );
 });
 
 t.test("never more pulls than slots, each wanted tag exactly once, any history", async (t) => {
