@@ -21,6 +21,7 @@ export interface AgentContainer {
   readonly env: readonly AgentEnv[];
   readonly hasEnvFrom: boolean;
   readonly hasPostStart: boolean;
+  readonly hasStartupProbe: boolean;
   readonly hasSubPath: boolean;
   /** `lifecycle.preStop` as it is written. */
   readonly preStop: JsonObject | undefined;
@@ -31,6 +32,8 @@ export interface AgentContainer {
 export interface AgentContainerStatus extends ReportedContainer {
   /** A container that is only created has an id in the status, too. */
   readonly running: boolean;
+  /** It runs, and its startup probe, if there is one, has succeeded. */
+  readonly started: boolean;
   /** What the container runs with; empty when the kubelet does not report it. */
   readonly resources: AgentResources;
 }
@@ -123,6 +126,7 @@ export function agentPod(json: JsonObject): AgentPod {
       containerID: text(one, "containerID"),
       ready: one["ready"] === true,
       running: isObject(child(one, "state")["running"]),
+      started: one["started"] === true,
       restartCount: number(one, "restartCount"),
       resources: resources(one),
     })),
@@ -151,6 +155,7 @@ function agentContainer(json: JsonObject): AgentContainer {
     }),
     hasEnvFrom: objects(json, "envFrom").length > 0,
     hasPostStart: isObject(lifecycle["postStart"]),
+    hasStartupProbe: isObject(json["startupProbe"]),
     hasSubPath: objects(json, "volumeMounts").some(
       (one) => text(one, "subPath") !== "" || text(one, "subPathExpr") !== "",
     ),

@@ -78,14 +78,15 @@ export class Watchdog {
   /** The results in a row of the container that runs now; those before when this run said nothing. */
   async #once(
     pod: AgentPod,
-    { container: name, probe }: LivenessProbe,
+    liveness: LivenessProbe,
     before: ProbeRecord | undefined,
     signal: AbortSignal,
   ): Promise<ProbeRecord | undefined> {
     const { clock, log, probes, recorder } = this.#dependencies;
+    const { container: name, probe } = liveness;
     try {
       const place = await probes.find(pod.uid, name, signal);
-      if (!place || !isLivenessDue(probe, place.container, clock.now())) return undefined;
+      if (!place || !isLivenessDue(pod, liveness, place.container, clock.now())) return undefined;
       const outcome = await probes.run(probe, place, pod.podIP, signal);
       signal.throwIfAborted();
       if (outcome === undefined) return before;

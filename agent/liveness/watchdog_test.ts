@@ -16,7 +16,8 @@ const client: CriClient = {
   close: () => undefined,
 };
 
-function pod(context: unknown): AgentPod {
+function pod(context: unknown, more: { container?: object; started?: string } = {}): AgentPod {
+  const { container = {}, started } = more;
   return agentPod({
     metadata: {
       name: "web",
@@ -31,8 +32,14 @@ function pod(context: unknown): AgentPod {
         { apiVersion: "apps.kruise.io/v1beta1", kind: "CloneSet", name: "x", uid: "o", controller: true },
       ],
     },
-    spec: { containers: [{ name: "main" }, { name: "side" }] },
-    status: { phase: "Running", podIP: "10.0.0.1" },
+    spec: { containers: [{ name: "main", ...container }, { name: "side" }] },
+    status: {
+      phase: "Running",
+      podIP: "10.0.0.1",
+      containerStatuses: [
+        { name: "main", started: started !== undefined, containerID: `containerd://${started ?? "c1"}` },
+      ],
+    },
   });
 }
 
@@ -95,6 +102,27 @@ t.test("failures in a row restart the container; a new one starts with none", as
   t.same(b.restarted, ["c1", "c2"]);
   await watchdog.stop();
 });
+
+t.test(
+  "a container that is starting is not restarted: its startup probe decides until it has succeeded",
+  async (t) => {
+    const { b, watchdog } = bench();
+    const context = [{ name: "main", livenessProbe: exec() }];
+    const container = { startupProbe: { exec: { command: ["up"] } } };
+    watchdog.update(pod(context, { container }));
+    await b.clock.advance(60_000);
+    t.equal(b.runs, 0);
+    watchdog.update(pod(context, { container, started: "c0" }));
+    await b.clock.advance(10_000);
+    t.equal(b.runs, 0, "that was the container before");
+    watchdog.update(pod(context, { container, started: "c1" }));
+    await b.clock.advance(11_000);
+    t.same(b.restarted, ["c1"]);
+    await b.clock.advance(60_000);
+    t.same(b.restarted, ["c1"], "the new one starts again");
+    await watchdog.stop();
+  },
+);
 
 t.test("a success in between, a run that says nothing, a container that does not run", async (t) => {
   const { b, watchdog } = bench();

@@ -3,7 +3,7 @@
  * The annotation is the user's to edit: whatever in it is no probe is left out.
  */
 import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import type { RuntimeContainer } from "../container.ts";
+import { type RuntimeContainer, splitContainerID } from "../container.ts";
 import type { AgentPod } from "../pod.ts";
 import type { Probe } from "../probes/wanted.ts";
 
@@ -37,13 +37,18 @@ export function livenessProbesOf(pod: AgentPod): LivenessProbe[] {
   });
 }
 
-/** A container that does not run is left to the kubelet. */
+/** A container that does not run is left to the kubelet, and so is one whose startup probe has not succeeded yet. */
 export function isLivenessDue(
-  { initialDelaySeconds }: LivenessProbe["probe"],
-  { state, startedAt }: RuntimeContainer,
+  pod: AgentPod,
+  { container: name, probe: { initialDelaySeconds } }: LivenessProbe,
+  { id, state, startedAt }: RuntimeContainer,
   now: number,
 ): boolean {
-  return state === "running" && now - startedAt >= initialDelaySeconds * 1000;
+  if (state !== "running" || now - startedAt < initialDelaySeconds * 1000) return false;
+  if (pod.containers.find((one) => one.name === name)?.hasStartupProbe !== true) return true;
+  return pod.containerStatuses.some(
+    ({ containerID, started }) => started && splitContainerID(containerID)?.id === id,
+  );
 }
 
 function listed(text: string | undefined): JsonObject[] {
