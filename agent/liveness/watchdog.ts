@@ -97,7 +97,7 @@ export class Watchdog {
       const { id } = place.container;
       const { record } = afterProbe(before, id, outcome, thresholdsOf(probe), clock.now());
       if (record.state !== "Failed") return record;
-      await this.#inTurn(() => this.#restart(pod.uid, place, signal));
+      await this.#inTurn(() => this.#restart(pod.uid, liveness, place, signal));
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
@@ -108,13 +108,20 @@ export class Watchdog {
     }
   }
 
-  async #restart(podUid: string, { client, container }: RunningPlace, signal: AbortSignal): Promise<void> {
+  async #restart(
+    podUid: string,
+    { graceSeconds }: LivenessProbe,
+    { client, container }: RunningPlace,
+    signal: AbortSignal,
+  ): Promise<void> {
     // What stood in the line may no longer be wanted: a stop cannot be taken back.
     signal.throwIfAborted();
     const pod = this.#watched.get(podUid)?.pod;
     if (!pod) return;
     const message = `Container ${container.name} failed liveness probe, will be restarted`;
-    const terms = { ...stopTermsOf(pod, container), component, reason: "liveness", message } as const;
+    const ofPod = stopTermsOf(pod, container);
+    const grace = { graceSeconds: graceSeconds ?? ofPod.graceSeconds };
+    const terms = { ...ofPod, ...grace, component, reason: "liveness", message } as const;
     await this.#dependencies.restarter.restart({ client, pod, container }, terms, signal);
   }
 
@@ -129,6 +136,6 @@ function taskKey({ uid }: AgentPod, { container }: LivenessProbe): string {
   return JSON.stringify([uid, container]);
 }
 
-function includes(probes: readonly LivenessProbe[], { container, probe }: LivenessProbe): boolean {
-  return probes.some((one) => one.container === container && jsonEqual(one.probe, probe));
+function includes(probes: readonly LivenessProbe[], probe: LivenessProbe): boolean {
+  return probes.some((one) => jsonEqual(one, probe));
 }

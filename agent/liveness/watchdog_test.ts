@@ -61,6 +61,7 @@ function bench() {
     runs: 0,
     events: [] as string[],
     restarted: [] as string[],
+    graces: [] as number[],
     refuse: false,
   };
   const watchdog = new Watchdog({
@@ -78,7 +79,8 @@ function bench() {
       },
     },
     restarter: {
-      restart: async ({ container: { id } }) => {
+      restart: async ({ container: { id } }, { graceSeconds }) => {
+        b.graces.push(graceSeconds);
         if (b.refuse) throw new AgentError("Runtime", "the runtime refuses");
         b.restarted.push(id);
         if (b.container) b.container = { ...b.container, id: "c2", startedAt: clock.now() };
@@ -123,6 +125,18 @@ t.test(
     await watchdog.stop();
   },
 );
+
+t.test("a container has the time to end that its probe gives it, else that of its pod", async (t) => {
+  const { b, watchdog } = bench();
+  const asks = (more: object) =>
+    pod([{ name: "main", livenessProbe: exec({ failureThreshold: 1, ...more }) }]);
+  watchdog.update(asks({}));
+  await b.clock.advance(1);
+  watchdog.update(asks({ terminationGracePeriodSeconds: 3 }));
+  await b.clock.advance(1);
+  t.same(b.graces, [30, 3]);
+  await watchdog.stop();
+});
 
 t.test("a success in between, a run that says nothing, a container that does not run", async (t) => {
   const { b, watchdog } = bench();

@@ -21,6 +21,8 @@ const defaults = {
 export interface LivenessProbe {
   readonly container: string;
   readonly probe: Probe & typeof defaults;
+  /** What a container that fails it has to end, where the probe says so itself. */
+  readonly graceSeconds?: number;
 }
 
 export function livenessProbesOf(pod: AgentPod): LivenessProbe[] {
@@ -31,9 +33,11 @@ export function livenessProbesOf(pod: AgentPod): LivenessProbe[] {
     const container = pod.containers.find((one) => one.name === name);
     if (container === undefined || !isJsonObject(livenessProbe)) return [];
     const action = actionOf(livenessProbe, container.ports);
-    return action === undefined
-      ? []
-      : [{ container: container.name, probe: { ...numbers(livenessProbe), ...action } }];
+    if (action === undefined) return [];
+    const probe = { ...numbers(livenessProbe), ...action };
+    const seconds = livenessProbe["terminationGracePeriodSeconds"];
+    const grace = typeof seconds === "number" && seconds >= 1 ? { graceSeconds: seconds } : {};
+    return [{ container: container.name, probe, ...grace }];
   });
 }
 
