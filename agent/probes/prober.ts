@@ -3,6 +3,7 @@ import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { type EventRecorder, jsonEqual } from "../../kube/index.ts";
 import {
   afterProbe,
+  ofFormerHandler,
   outcomeBeforeRun,
   type ProbeOutcome,
   type ProbeRecord,
@@ -56,7 +57,9 @@ export class Prober {
     for (const [key, next] of this.#wanted) {
       const last = before.get(key);
       if (last && sameProbe(last, next)) continue;
-      if (last && !sameHandler(last.probe, next.probe)) this.#records.delete(key);
+      const record = this.#records.get(key);
+      if (last && record && !sameHandler(last.probe, next.probe))
+        this.#records.set(key, ofFormerHandler(record));
       const spread = this.#firstUpdate;
       this.#tasks.start(key, (signal) => this.#probe(key, next, spread, signal));
     }

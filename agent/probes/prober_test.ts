@@ -146,6 +146,28 @@ t.test("initial delay, changed handlers, removed probes", async (t) => {
 });
 
 t.test(
+  "a changed handler resets the result to Unknown, unless its first run decides (containers 4.4, rule 5)",
+  async (t) => {
+    const b = bench();
+    b.set([{ name: "p#a", probe: { ...exec("old"), failureThreshold: 3 } }]);
+    await b.clock.advance(1);
+    t.same(b.states(), ["p#a Succeeded fine"]);
+    b.outcome = { state: "Failed", message: "bad" };
+    b.set([{ name: "p#a", probe: { ...exec("new"), failureThreshold: 3 } }]);
+    await b.clock.advance(1);
+    t.same(b.states(), ["p#a Unknown "], "what the old one said is not shown for the new one");
+    await b.clock.advance(20_000);
+    t.same(b.states(), ["p#a Failed bad"]);
+    b.outcome = { state: "Succeeded", message: "fine" };
+    const count = b.writes.length;
+    b.set([{ name: "p#a", probe: exec("newer") }]);
+    await b.clock.advance(5_000);
+    t.same(b.states(), ["p#a Succeeded fine"]);
+    t.notMatch(JSON.stringify(b.writes.slice(count)), "Unknown", "without Unknown in between");
+  },
+);
+
+t.test(
   "a run that says nothing changes nothing; a restarted agent keeps the server's results and times",
   async (t) => {
     const b = bench();

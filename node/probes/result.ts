@@ -64,6 +64,11 @@ export function afterProbe(
   };
 }
 
+/** What is known once the handler has changed: as of a container that is gone, so that the next run begins at Unknown and is told. */
+export function ofFormerHandler(record: ProbeRecord): ProbeRecord {
+  return { ...record, containerId: "" };
+}
+
 /** Of the event about a changed state. */
 export function probeReason(state: "Succeeded" | "Failed"): string {
   return state === "Succeeded" ? "KruiseProbeSucceeded" : "KruiseProbeFailed";

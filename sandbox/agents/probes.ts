@@ -9,6 +9,7 @@ import { isJsonObject } from "../../kube/core/index.ts";
 import {
   afterProbe,
   checkedProbes,
+  ofFormerHandler,
   outcomeBeforeRun,
   type ProbeOutcome,
   type ProbeRecord,
@@ -67,9 +68,10 @@ export function startProbes(parts: AgentParts): KindLoop {
 function probed(parts: AgentParts, node: string, wanted: WantedProbe, before: Probing | undefined): Probing {
   const { cluster, clock, events, nodes } = parts;
   const now = clock.now();
-  const known = before !== undefined && sameHandler(before.wanted.probe, wanted.probe) ? before : undefined;
-  if (known !== undefined && known.nextAt > now) return { ...known, wanted };
-  const probing = { wanted, record: known?.record, nextAt: now + periodMs(wanted.probe) };
+  const same = before !== undefined && sameHandler(before.wanted.probe, wanted.probe);
+  if (same && before.nextAt > now) return { ...before, wanted };
+  const record = same || !before?.record ? before?.record : ofFormerHandler(before.record);
+  const probing = { wanted, record, nextAt: now + periodMs(wanted.probe) };
   const { namespace, name, uid } = wanted.pod;
   const pod = cluster.get("pods", { namespace, name });
   const run = nodes.runOf(uid)?.containers.find((one) => one.name === wanted.containerName);
