@@ -1,6 +1,6 @@
 /** Markers: the finalizer, and the status that says how many pods are probed. What nodes get is in node_reconcile.ts. */
 import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
-import type { Cache } from "../../../kube/index.ts";
+import { type Cache, keyOf } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
 import { isVirtualNode } from "../../native/virtual_node.ts";
 import { nodePodProbeResource } from "../../plan/resources.ts";
@@ -10,7 +10,7 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import { marksEffect, marksOfConditions, type PodMarks } from "./marks.ts";
-import { CLEANUP_FINALIZER, isProbed, markerOf } from "./model.ts";
+import { byClaim, CLEANUP_FINALIZER, isProbed, type Marker, markerOf } from "./model.ts";
 import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
 
 /** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */
@@ -68,7 +68,7 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
     if (pods === undefined) return undefined;
     pods.addIndex("node", nodeIndex);
-    const marks = this.#serverlessMarks(marker, pods);
+    const marks = this.#serverlessMarks(pods);
     return {
       status: { ...marker.status, observedGeneration, matchedPods: this.#countMatched(pods) },
       size: pods.size,
@@ -83,17 +83,30 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     return matched;
   }
 
-  #serverlessMarks(marker: PodProbeMarker, pods: SelectionReader<ObservedPod>): readonly PodMarks[] {
+  #serverlessMarks(pods: SelectionReader<ObservedPod>): readonly PodMarks[] {
     const { options, caches } = this.#deps;
     const marks: PodMarks[] = [];
     if (!options.gates.EnablePodProbeMarkerOnServerless) return marks;
     for (const node of caches.nodes.values()) {
       if (!isVirtualNode(node)) continue;
       for (const pod of pods.byIndex("node", node.name)) {
-        const wanted = isProbed(pod) ? marksOfConditions(pod, [markerOf(marker)]) : undefined;
+        const wanted = isProbed(pod) ? marksOfConditions(pod, this.#markersOf(pod)) : undefined;
         if (wanted !== undefined) marks.push(wanted);
       }
     }
     return marks;
+  }
+
+  /** All of a pod, as on other nodes: two that set one label would take turns, since each write is a change for the other. */
+  #markersOf(pod: ObservedPod): Marker[] {
+    const podKey = keyOf(pod);
+    const markers: Marker[] = [];
+    for (const marker of this.#deps.objects.values()) {
+      const { namespace = "", name = "", deletionTimestamp } = marker.metadata;
+      if (namespace !== pod.namespace || deletionTimestamp !== undefined) continue;
+      const [selected] = this.#needs.held(keyOf({ namespace, name })) ?? [];
+      if (selected?.get(podKey)?.uid === pod.uid) markers.push(markerOf(marker));
+    }
+    return markers.sort(byClaim);
   }
 }

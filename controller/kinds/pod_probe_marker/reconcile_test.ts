@@ -15,6 +15,7 @@ import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
 import { nodePodProbeResource, podProbeMarkerResource } from "../../plan/resources.ts";
 import type { Informers } from "../../runtime/informers.ts";
+import { controllerOptions } from "../../runtime/options.ts";
 import { Shell } from "../../runtime/shell.ts";
 import { NodePodProbeReconciler } from "./node_reconcile.ts";
 import { PodProbeMarkerReconciler } from "./reconcile.ts";
@@ -84,7 +85,9 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
       return undefined;
     },
   };
-  const ofMarkers = kindDeps(podProbeMarkerResource, client, clock);
+  const initial = controllerOptions();
+  const options = { ...initial, gates: { ...initial.gates, EnablePodProbeMarkerOnServerless: true } };
+  const ofMarkers = { ...kindDeps(podProbeMarkerResource, client, clock), options };
   const ofNodes = kindDeps(nodePodProbeResource, client, clock);
   t.teardown(() => Promise.all([ofMarkers.stop(), ofNodes.stop()]));
   const { objects: markers, caches, queue } = ofMarkers;
@@ -165,6 +168,33 @@ t.test("a marker of few pods is looked at within 50 ms of a change of theirs", a
   t.equal(queue.depth, 0, "others may follow");
   await clock.advance(50);
   t.equal(queue.depth, 1);
+});
+
+t.test("two markers that set one label of a pod without an agent do not take turns", async (t) => {
+  const { server, clock, nodes, stored, writes, putMarker, ofMarkers } = scene(t);
+  const names = ["idle", "later"];
+  for (const name of names) {
+    const markerPolicy = [{ state: "Succeeded", labels: { state: name } }];
+    const marker = markerJson(
+      { name, uid: name, finalizers: [finalizer] },
+      { probes: [{ ...probe, markerPolicy }] },
+    );
+    putMarker(marker);
+  }
+  const labels = { type: "virtual-kubelet" };
+  nodes.upsert(decoded(nodeResource, { metadata: { name: "n1", uid: "n1", resourceVersion: "1", labels } }));
+  const conditions = ["Initialized", "game/idle"].map((type) => ({ type, status: "True" }));
+  stored.set("web", { ...webPod, status: { phase: "Running", podIP: "10.0.0.1", conditions } });
+  const shell = ofMarkers();
+  for (let round = 0; round < 10; round++) {
+    for (const name of names) {
+      server.put("pods", { ...webPod, ...stored.get("web") });
+      await clock.advance(100);
+      await shell.reconcile(`ns/${name}`);
+    }
+  }
+  t.equal(writes.filter((write) => write === "patch status of pods").length, 1);
+  t.match(stored.get("web"), { metadata: { labels: { state: "later" } } });
 });
 
 t.test("a marker that goes while it is written needs nothing any more", async (t) => {
