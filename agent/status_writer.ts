@@ -36,6 +36,8 @@ export class StatusWriter<T extends object> {
   #running: Promise<void> | undefined;
   /** Cleared in the same turn in which the last look found nothing to write: an offer after it starts another one. */
   #busy = false;
+  /** A request is under way: its answer is newer than what a watch shows meanwhile. */
+  #writing = false;
 
   constructor(options: StatusWriterOptions<T>) {
     this.#options = options;
@@ -50,7 +52,7 @@ export class StatusWriter<T extends object> {
 
   /** What the server has now; a status that differs from it is written again. */
   observed(status: T | undefined): void {
-    if (this.#busy) return;
+    if (this.#writing) return;
     this.#server = status;
     this.#kick();
   }
@@ -86,7 +88,10 @@ export class StatusWriter<T extends object> {
     const { signal } = this.#stopping;
     if (!status) return noFailures;
     try {
-      this.#server = await this.#options.write(status, this.#server, signal);
+      this.#writing = true;
+      this.#server = await this.#options.write(status, this.#server, signal).finally(() => {
+        this.#writing = false;
+      });
       // A server that keeps less than was written would otherwise be written to for ever.
       if (status === this.#wanted && !jsonEqual(status, this.#server)) this.#server = status;
       return noFailures;

@@ -63,3 +63,26 @@ t.test("a server that refuses is asked ever more rarely", async (t) => {
   t.equal(gaps.at(-1), 50_000);
   await statuses.stop();
 });
+
+t.test("what others write while a status waits for its next try is taken into account", async (t) => {
+  const clock = testClock();
+  const bases: unknown[] = [];
+  let away = true;
+  const statuses = new StatusWriter<Status>({
+    clock,
+    log: testLog(),
+    async write(status, before) {
+      if (away) throw new KubeError("Network", "connection refused");
+      bases.push(before);
+      return status;
+    },
+  });
+  statuses.observed({ done: 0 });
+  statuses.offer({ done: 2 });
+  await clock.advance(100);
+  statuses.observed({ done: 1 });
+  away = false;
+  await clock.advance(5_000);
+  t.same(bases, [{ done: 1 }]);
+  await statuses.stop();
+});
