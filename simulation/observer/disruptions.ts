@@ -3,7 +3,6 @@ import type { StoredObject } from "../../sandbox/index.ts";
 import {
   conditionIs,
   conditionOf,
-  controllerOf,
   isActive,
   isReady,
   listAt,
@@ -38,18 +37,26 @@ export const disruptions: Rule = (write) => {
   if (pod.before === undefined || !isServing(pod.before) || (!pod.isGone && isServing(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
+  pod.closedAt = write.now;
   if (isUnwanted(pod, states)) return wrong;
   wrong.push(...beyondBudget(write, owner, pod, states));
-  if (!isSurplus(owner, pod, states) && states.every((state) => owner.kind.isPaused(state)))
+  const isChosen = isSurplus(owner, pod, states) || isMarked(pod.before, states);
+  if (!isChosen && states.every((state) => owner.kind.isPaused(state)))
     wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
   return wrong;
 };
 
+/** A CloneSet deletes what is marked also while it is paused, whoever marked it: with ReCreate its own update did (spec cloneset, rules 35 and 44). */
+function isMarked({ metadata }: StoredObject, states: readonly StoredObject[]): boolean {
+  return (
+    specifiedLabel in (metadata.labels ?? {}) && states.every((state) => textAt(state, "kind") === "CloneSet")
+  );
+}
+
 /** Ready, and not on its way out. */
 function isServing(pod: StoredObject): boolean {
-  // Spec cloneset, rules 7 and 57.
-  const isPreparing = pod.metadata.labels?.[stateLabel] === "PreparingUpdate";
-  return isReady(pod) && !isDoomed(pod) && !(isPreparing && controllerOf(pod)?.kind === "CloneSet");
+  // Spec cloneset, rules 7 and 57; statefulset, rule 35.
+  return isReady(pod) && !isDoomed(pod) && pod.metadata.labels?.[stateLabel] !== "PreparingUpdate";
 }
 
 /**
@@ -164,9 +171,8 @@ function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly Sto
 }
 
 /**
- * Pods that went out by themselves a moment ago count as in service: the controller may not have heard. So do those that are
- * marked to be deleted: they use up no budget (spec cloneset, rule 23). Of a DaemonSet nodes are counted: one that has two pods
- * while it surges is served by either.
+ * Pods that went out by themselves a moment ago count as in service: the controller may not have heard. Of a DaemonSet nodes are
+ * counted: one that has two pods while it surges is served by either.
  */
 function beyondBudget(
   write: SeenWrite,
@@ -180,8 +186,7 @@ function beyondBudget(
   const isAvailable = availability(cluster, states);
   const served = [...pods.values()].filter(
     ({ now, isGone, outSince }) =>
-      (!isGone && ((isServing(now) && isAvailable(now)) || specifiedLabel in (now.metadata.labels ?? {}))) ||
-      (outSince !== undefined && outSince >= heard),
+      (!isGone && isServing(now) && isAvailable(now)) || (outSince !== undefined && outSince >= heard),
   );
   const isByNode = states.every((state) => kind.replicas(state) === undefined);
   const servedNodes = nodesOf(served);

@@ -23,6 +23,8 @@ export interface SeenPod {
   isTaken: boolean;
   /** When it went out of service, unless a controller did that; milliseconds of the clock. */
   outSince: number | undefined;
+  /** When its workload's controller took it out of service; the same clock. */
+  closedAt: number;
 }
 
 /** A state, and since when it was the newest: milliseconds of the clock. */
@@ -105,7 +107,8 @@ export class Seen {
   unheard(pods: readonly StoredObject[], since: number): number {
     return pods.filter((pod) => {
       const seen = this.#pods.get(keyOf(pod));
-      return seen !== undefined && Math.max(seen.bornAt, seen.outSince ?? Number.NEGATIVE_INFINITY) >= since;
+      if (seen === undefined) return false;
+      return Math.max(seen.bornAt, seen.closedAt, seen.outSince ?? Number.NEGATIVE_INFINITY) >= since;
     }).length;
   }
 
@@ -151,6 +154,7 @@ export class Seen {
         isSurge: false,
         isTaken: false,
         outSince: undefined,
+        closedAt: Number.NEGATIVE_INFINITY,
       };
       this.#pods.set(key, pod);
       this.#owners.get(pod.owner)?.pods.set(uid, pod);
