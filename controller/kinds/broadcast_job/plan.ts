@@ -6,7 +6,7 @@ import type { BroadcastJobStatus } from "../../../crds/index.ts";
 import type { EventEffect, ObjectEvent } from "../../plan/effects.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { deleteWorkload } from "../../rollout/writes/workload_actions.ts";
-import { countingOn, noted, type TaskView } from "./classify.ts";
+import { countingOn, noted, type Task, type TaskView } from "./classify.ts";
 import { BroadcastJobDecisions, type BroadcastJobPlan } from "./decisions.ts";
 import { planRefresh } from "./refresh.ts";
 import { living, planDeletions, planScale } from "./scale.ts";
@@ -40,7 +40,8 @@ function planOver(state: BroadcastJobState, decisions: Decisions, hasFailed: boo
     decisions.take(deleteWorkload(job.metadata.name ?? ""));
     return status;
   }
-  if (hasFailed) planDeletions(living(state.pods), decisions.last);
+  const isStored = finalCondition(job.status ?? {}) !== undefined;
+  if (hasFailed) planDeletions(isStored ? living(state.pods) : active(state), decisions.last);
   planRefresh(state, decisions);
   if (end !== undefined) decisions.requeueAfter(end - state.now);
   return status;
@@ -88,13 +89,18 @@ function fail(
       message: `${message}: ${succeeded} pods succeeded, ${failed} pods failed`,
     },
   });
-  planDeletions(living(state.pods), decisions.last);
+  planDeletions(active(state), decisions.last);
   planRefresh(state, decisions);
   if (foundFirst) decisions.take(reported(counts));
   // Every pod that is stopped here counts as failed; one over its restart limit counts already.
   const last = { ...counts, active: 0, failed: counts.failed + counts.active };
   decisions.last.take(reported(last));
   return ended(state.observed.status, last, "Failed", message, state.now);
+}
+
+/** A pod over its restart limit may be all that says why the job fails: it goes once its status says so. */
+function active({ pods }: BroadcastJobState): Task[] {
+  return living(pods).filter(({ state }) => state === "active");
 }
 
 /** Rules 8 and 9: nothing is created or deleted. */

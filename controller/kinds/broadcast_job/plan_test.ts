@@ -144,6 +144,18 @@ t.test("a failed job goes on deleting what a crash left alive", async (t) => {
   t.equal(model.row(), "2 0 0 2");
 });
 
+t.test("a pod over its restart limit stays until the status says that the job has failed", async (t) => {
+  const model = new Model(broadcastJob({}, { restartPolicy: "OnFailure" }), ["a", "b"]);
+  model.settle();
+  model.restart(model.podOn("a").name, 1);
+  // The process dies before it has stored the status.
+  for (const action of model.plan().actions) model.perform(action);
+  for (const pod of model.owned()) model.place(pod.name);
+  model.settle();
+  t.equal(model.set.status?.phase, "failed");
+  t.same(model.owned(), []);
+});
+
 t.test("Continue: failed pods are done", async (t) => {
   const model = new Model(broadcastJob({ failurePolicy: { type: "Continue" }, parallelism: 1 }), ["a", "b"]);
   model.settle();
