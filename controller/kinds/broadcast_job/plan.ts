@@ -6,7 +6,7 @@ import type { BroadcastJobStatus } from "../../../crds/index.ts";
 import type { EventEffect, ObjectEvent } from "../../plan/effects.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { deleteWorkload } from "../../rollout/writes/workload_actions.ts";
-import { countingOn, noted, type Task, type TaskView } from "./classify.ts";
+import { countingOn, misplacedOn, noted, type Task, type TaskView } from "./classify.ts";
 import { BroadcastJobDecisions, type BroadcastJobPlan } from "./decisions.ts";
 import { planRefresh } from "./refresh.ts";
 import { living, planDeletions, planScale } from "./scale.ts";
@@ -138,9 +138,10 @@ function reportContinue({ observed }: BroadcastJobState, decisions: Decisions): 
   decisions.take({ type: "event", event: { type: "Normal", reason: "Continue", message } });
 }
 
-/** Rule 4: every node has a pod, and none of these is still at work. */
+/** Rule 4: every node has a pod, and none of these is still at work. What is to go is deleted before: nobody would do it after. */
 function isComplete({ pods, strategy }: BroadcastJobState): boolean {
-  return !strategy.endless && pods.count("desired") > 0 && pods.count("unfinished") === 0;
+  const isDone = pods.count("desired") > 0 && pods.count("unfinished") === 0;
+  return isDone && !strategy.endless && noted(pods, misplacedOn).length === 0;
 }
 
 function complete({ observed, counts, now }: BroadcastJobState, decisions: Decisions): BroadcastJobStatus {

@@ -348,6 +348,18 @@ t.test("a node that no longer fits loses its active pod, a done one stays", asyn
   t.same(model.owned().map(nodeOf).sort(), ["a", "c"]);
 });
 
+// Rules 4 and 13.
+t.test("a job is not complete before the pods of nodes that no longer fit are gone", async (t) => {
+  const model = new Model(broadcastJob(), ["a", "b"]);
+  model.settle();
+  model.end(model.podOn("a").name, "Succeeded");
+  model.changeNode("b", { unschedulable: true });
+  model.settle();
+  t.equal(model.row(), "1 0 1 0");
+  t.equal(model.set.status?.phase, "completed");
+  t.same(model.owned().map(nodeOf), ["a"]);
+});
+
 t.test("a node that is gone holds up nothing", async (t) => {
   const model = new Model(broadcastJob(), ["a", "b"]);
   model.settle();
