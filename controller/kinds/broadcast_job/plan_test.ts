@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import t from "tap";
+import { parallelismOf } from "../../../crds/index.ts";
+import type { Node } from "../../../kube/index.ts";
 import { broadcastJob, Model, node } from "../../../testkit/controller/broadcast_job_model.ts";
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
+import type { Action } from "../../rollout/writes/actions.ts";
+import type { BroadcastJobPlan } from "./decisions.ts";
+import { broadcastJobStrategyOf, taskStateOf } from "./strategy.ts";
 
-const seed = 20_261_121;
 const minute = 60_000;
 
 function endAll(model: Model, phase: "Succeeded" | "Failed"): void {
@@ -408,36 +412,66 @@ t.test("the words of stopped pods are no failures of their own", async (t) => {
   t.equal(model.set.status?.phase, "running");
 });
 
-type Step =
-  | { do: "pass" | "schedule" | "tick" }
-  | { do: "end"; pod: number; phase: "Succeeded" | "Failed" }
-  | { do: "node"; node: number; change: "join" | "leave" | "cordon" | "uncordon" | "taint" }
-  | { do: "crash"; after: number }
-  | { do: "delete"; pod: number };
+const labels = { disk: "ssd" };
 
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom<Step>({ do: "pass" }, { do: "schedule" }, { do: "tick" }) },
+const completion = fc.oneof(
+  fc.constant({ type: "Never" }),
   fc.record({
-    do: fc.constant("end" as const),
-    pod: fc.nat(9),
-    phase: fc.constantFrom("Succeeded" as const, "Failed" as const),
+    type: fc.constant("Always"),
+    activeDeadlineSeconds: fc.option(fc.integer({ min: 0, max: 20 }), { nil: undefined }),
+    ttlSecondsAfterFinished: fc.option(fc.integer({ min: 0, max: 10 }), { nil: undefined }),
   }),
+);
+const specChange = fc.oneof(
+  fc.record({ parallelism: fc.constantFrom(0, 1, 2, 3, "1%", "40%", "100%") }),
+  fc.record({ paused: fc.boolean() }),
   fc.record({
-    do: fc.constant("node" as const),
-    node: fc.nat(5),
-    change: fc.constantFrom(
-      "join" as const,
-      "leave" as const,
-      "cordon" as const,
-      "uncordon" as const,
-      "taint" as const,
-    ),
+    failurePolicy: fc.record({
+      type: fc.constantFrom("FailFast", "Continue", "Continue", "Pause"),
+      restartLimit: fc.integer({ min: 0, max: 2 }),
+    }),
   }),
-  fc.record({ do: fc.constant("crash" as const), after: fc.nat(4) }),
-  fc.record({ do: fc.constant("delete" as const), pod: fc.nat(9) }),
+  fc.record({ completionPolicy: completion }),
 );
 
-function take(model: Model, each: Step): void {
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom("pass" as const, "schedule" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("clock" as const), by: fc.integer({ min: 0, max: 6 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constantFrom("end" as const, "delete" as const, "restart" as const, "forget" as const),
+      pod: fc.nat(9),
+      phase: fc.constantFrom("Succeeded" as const, "Succeeded" as const, "Failed" as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("node" as const),
+      node: fc.nat(5),
+      change: fc.constantFrom<Partial<Node> | undefined>(
+        undefined,
+        {},
+        { unschedulable: true },
+        { unschedulable: false },
+        { taints: [{ key: "k", value: "", effect: "NoSchedule" }] },
+        { taints: [] },
+        { labels: {} },
+        { labels },
+        { allocatable: {} },
+      ),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("spec" as const), change: specChange }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), after: fc.nat(4) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+function take(model: Checked, each: Step): void {
   const pods = model.owned();
   switch (each.do) {
     case "pass":
@@ -446,68 +480,138 @@ function take(model: Model, each: Step): void {
     case "schedule":
       for (const pod of pods) model.place(pod.name);
       return;
-    case "tick":
-      model.now += 1000;
+    case "clock":
+      model.now += each.by * 1000;
       return;
     case "end":
-    case "delete": {
+    case "delete":
+    case "restart":
+    case "forget": {
       const pod = pods[each.pod % Math.max(1, pods.length)];
       if (pod === undefined || pod.nodeName === "") return;
       if (each.do === "delete") model.deletePod(pod.name);
-      else if (pod.phase === "Running") model.end(pod.name, each.phase);
+      // By force, or by the collection of what has ended.
+      else if (each.do === "forget") model.pods.delete(pod.name);
+      else if (pod.phase !== "Running") return;
+      else if (each.do === "end") model.end(pod.name, each.phase);
+      else model.restart(pod.name, 1);
       return;
     }
     case "node": {
       const name = `n${each.node}`;
-      if (each.change === "leave") model.nodes.delete(name);
-      else if (each.change === "join") model.changeNode(name, node(name));
-      else if (each.change === "taint")
-        model.changeNode(name, { taints: [{ key: "k", value: "", effect: "NoSchedule" }] });
-      else model.changeNode(name, { unschedulable: each.change === "cordon" });
+      if (each.change === undefined) model.nodes.delete(name);
+      else model.changeNode(name, { labels, ...model.nodes.get(name), ...each.change });
       return;
     }
+    case "spec":
+      model.changeSpec((spec) => Object.assign(spec, each.change));
+      return;
     case "crash":
       // Some actions were carried out, the status was not stored.
       for (const action of model.plan().actions.slice(0, each.after)) model.perform(action);
   }
 }
 
-function check(model: Model, parallelism: number, assert: Pick<typeof t, "equal" | "ok">): void {
-  const live = model.active();
-  const places = live.map(nodeOf);
-  assert.equal(new Set(places).size, places.length, "one pod a node");
-  const { actions, status } = model.plan();
-  const creations = actions.filter((action) => action.type === "create pod");
-  const placed = live.filter((pod) => model.nodes.has(nodeOf(pod)));
-  assert.ok(creations.length === 0 || placed.length + creations.length <= parallelism, "parallelism is kept");
-  assert.ok((status.active ?? 0) <= live.length);
+/** Holds each write to the rules as it is made. */
+class Checked extends Model {
+  /** The last pass decided that the job has failed. */
+  #fails = false;
+
+  override perform(action: Action): void {
+    const { spec, status } = this.set;
+    const hasFailed = status?.conditions?.some(({ type }) => type === "Failed") ?? false;
+    const isOver = status?.conditions !== undefined;
+    const { restartLimit } = broadcastJobStrategyOf(this.set);
+    const live = this.active().filter(
+      (pod) => this.nodes.has(nodeOf(pod)) && taskStateOf(pod, restartLimit) === "active",
+    );
+    if (action.type === "create pod") {
+      if (spec.paused === true || isOver) throw new Error("created by a job that is paused or over");
+      const name = nodeOf(action.after);
+      if (!this.fits(name)) throw new Error(`created for ${name}, which it does not fit`);
+      if (this.owned().some((pod) => nodeOf(pod) === name)) throw new Error(`a second pod on ${name}`);
+      const desired = [...this.nodes.keys()].filter((each) => this.fits(each)).length;
+      if (live.length >= parallelismOf(spec.parallelism ?? 99, desired))
+        throw new Error("too many at a time");
+    }
+    if (action.type === "delete pod") {
+      const { pod } = action;
+      if (this.ownedPod(pod.name)?.phase === "Succeeded") throw new Error("deletes what has succeeded");
+      const isEvidence = taskStateOf(pod, restartLimit) === "over";
+      const goes = hasFailed || (this.#fails && !isEvidence);
+      if (!goes && (spec.paused === true || this.fits(nodeOf(pod)) || !this.nodes.has(nodeOf(pod))))
+        throw new Error(`deletes ${pod.name}`);
+    }
+    if (action.type === "delete workload") {
+      const ttl = spec.completionPolicy?.ttlSecondsAfterFinished ?? Number.NaN;
+      if (!(this.now >= Date.parse(status?.completionTime ?? "") + ttl * 1000))
+        throw new Error("deleted too early");
+    }
+    super.perform(action);
+  }
+
+  override plan(): BroadcastJobPlan {
+    const plan = super.plan();
+    this.#fails = plan.status.phase === "failed";
+    return plan;
+  }
+
+  fits(name: string): boolean {
+    const found = this.nodes.get(name);
+    return (
+      found !== undefined &&
+      !found.unschedulable &&
+      found.taints.length === 0 &&
+      found.labels["disk"] === "ssd" &&
+      found.allocatable["pods"] !== undefined
+    );
+  }
 }
 
 t.test("property: whatever happens, rules hold; left alone, every job ends", async (t) => {
   const run = fc.property(
-    fc.constantFrom("FailFast", "Continue"),
-    fc.integer({ min: 1, max: 4 }),
-    fc.array(step, { maxLength: 60 }),
-    (type, parallelism, steps) => {
-      const model = new Model(broadcastJob({ parallelism, failurePolicy: { type } }), ["n0", "n1", "n2"]);
+    fc.array(specChange, { maxLength: 4 }),
+    fc.constantFrom("Never", "OnFailure"),
+    fc.array(step, { minLength: 5, maxLength: 60 }),
+    (first, restartPolicy, steps) => {
+      const spec = Object.assign({}, ...first);
+      const model = new Checked(broadcastJob(spec, { restartPolicy, nodeSelector: labels }), []);
+      for (const name of ["n0", "n1", "n2"]) model.changeNode(name, { labels });
       let last = "";
       for (const each of steps) {
         take(model, each);
-        check(model, parallelism, t);
-        const { conditions } = model.set.status ?? {};
-        if (last !== "") t.equal(JSON.stringify(model.set.status), last, "an ended job is as it was");
-        if (conditions !== undefined) last = JSON.stringify(model.set.status);
+        if (model.deleted) return;
+        const { status } = model.set;
+        if (last !== "") t.equal(JSON.stringify(status), last, "an ended job is as it was");
+        else if (status?.conditions !== undefined) last = JSON.stringify(status);
       }
-      model.changeNode("n0", node("n0"));
-      for (let round = 0; round < 30; round++) {
+      model.changeNode("n0", { ...node("n0"), labels });
+      model.changeSpec((spec) => {
+        spec.paused = false;
+        spec.parallelism = 1;
+        if (spec.failurePolicy?.type === "Pause") spec.failurePolicy = { type: "Continue" };
+      });
+      for (let round = 0; round < 30 && !model.deleted; round++) {
         model.settle();
-        endAll(model, "Succeeded");
+        for (const pod of model.active()) model.end(pod.name, "Succeeded");
+        model.now += 1000;
       }
-      model.settle();
-      t.equal(model.set.status?.conditions?.length, 1);
-      t.equal(model.set.status?.active, 0);
+      if (model.deleted) return;
+      const { status } = model.settle();
+      if (status.active !== 0) throw new Error("not all ended");
+      const names = [...model.nodes.keys()].filter((name) => model.fits(name));
+      if (model.set.spec.completionPolicy?.type === "Never" && status.conditions === undefined) {
+        if (status.desired !== names.length) throw new Error(`${status.desired} of ${names.length}`);
+        for (const name of names) model.podOn(name);
+        if (model.plan().actions.length > 0) throw new Error("goes on");
+      } else if (status.conditions?.length !== 1) throw new Error("not over");
+      if (model.set.spec.completionPolicy?.ttlSecondsAfterFinished !== undefined) {
+        model.now += 12_000;
+        model.pass();
+        if (!model.deleted) throw new Error("outlives its time");
+      }
     },
   );
-  fc.assert(run, { seed, numRuns: 300 });
+  fc.assert(run, { seed: 1, numRuns: 1200 });
   t.pass("held in all runs");
 });
