@@ -12,6 +12,8 @@ export class CronModel {
   readonly children = new Map<string, Child>();
   /** Every child that was ever made, with the time of its making. */
   readonly made: { name: string; scheduledAt: number; at: number }[] = [];
+  /** Children that are deleted stay until they are collected. */
+  lingers = false;
   #uid = 1;
 
   constructor(spec: Partial<AdvancedCronJobSpec>, now = Date.parse("2026-01-01T00:00:30Z")) {
@@ -33,7 +35,7 @@ export class CronModel {
   pass({ writes = Number.POSITIVE_INFINITY, refuses = false } = {}): CronJobPlan {
     const plan = this.plan();
     let left = writes;
-    for (const child of plan.deletions) if (left-- > 0) this.children.delete(child.name);
+    for (const child of plan.deletions) if (left-- > 0) this.delete(child);
     const { creation, scheduledSince } = plan;
     if (scheduledSince !== undefined && left-- > 0) this.#annotate(scheduledSinceAnnotation, scheduledSince);
     if (creation !== undefined) {
@@ -64,6 +66,15 @@ export class CronModel {
     }
     this.now = end;
     this.settle();
+  }
+
+  delete(child: Child): void {
+    if (this.lingers) this.children.set(child.name, { ...child, isGoing: true });
+    else this.children.delete(child.name);
+  }
+
+  collect(): void {
+    for (const child of [...this.children.values()]) if (child.isGoing) this.children.delete(child.name);
   }
 
   #annotate(annotation: string, text: string): void {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { CronModel } from "../../../testkit/controller/advanced_cron_job_model.ts";
+import type { CronJobPlan } from "./plan.ts";
 
 const seed = 20_261_121;
 const second = 1000;
@@ -196,28 +197,90 @@ t.test("an object that is being deleted starts nothing", async (t) => {
   t.match(model.plan(), { creation: undefined, deletions: [], requeueAfterMs: undefined });
 });
 
-type Step =
-  | { do: "run"; seconds: number }
-  | { do: "away"; seconds: number }
-  | { do: "back"; seconds: number }
-  | { do: "end"; child: number; state: "succeeded" | "failed" }
-  | { do: "vanish"; child: number }
-  | { do: "pause"; paused: boolean }
-  | { do: "crash"; writes: number };
+/** Minutes of an hour at which a schedule has its times. */
+const schedules: Readonly<Record<string, number>> = {
+  "*/1 * * * *": 1,
+  "*/7 * * * *": 7,
+  "*/20 * * * *": 20,
+  "TZ=Europe/Berlin @hourly": 60,
+};
+const schedule = fc.constantFrom(...Object.keys(schedules));
 
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constant("run" as const), seconds: fc.integer({ min: 1, max: 200 }) }),
-  fc.record({ do: fc.constant("away" as const), seconds: fc.integer({ min: 1, max: 20_000 }) }),
-  fc.record({ do: fc.constant("back" as const), seconds: fc.integer({ min: 1, max: 3000 }) }),
+/** The latest time of (after, until], minute by minute. */
+function latestTime(of: string, after: number, until: number): number | undefined {
+  for (let time = Math.floor(until / minute) * minute; time > after; time -= minute)
+    if (new Date(time).getUTCMinutes() % (schedules[of] ?? 1) === 0) return time;
+  return undefined;
+}
+
+/** Holds each plan to the rules. */
+class Checked extends CronModel {
+  override plan(): CronJobPlan {
+    const plan = super.plan();
+    const { creation, deletions } = plan;
+    const { spec, status } = this.job;
+    const active = this.active();
+    const replaces = creation !== undefined && spec.concurrencyPolicy === "Replace";
+    for (const { name, state } of deletions)
+      if (state === "active" && !replaces) throw new Error(`deletes ${name}, which is at work`);
+    for (const [state, limit] of [
+      ["succeeded", spec.successfulJobsHistoryLimit ?? 3],
+      ["failed", spec.failedJobsHistoryLimit ?? 1],
+    ] as const) {
+      const ended = [...this.children.values()].filter((child) => child.state === state && !child.isGoing);
+      const outlived = deletions.filter((child) => child.state === state).length;
+      if (outlived !== Math.max(0, ended.length - limit)) throw new Error(`${outlived} ${state} ones go`);
+    }
+    if (creation === undefined) return plan;
+    if (spec.paused === true) throw new Error("creates while it is paused");
+    if (spec.concurrencyPolicy === "Forbid" && active.length > 0) throw new Error("two at a time");
+    if (replaces && active.some((child) => !child.isGoing && !deletions.includes(child)))
+      throw new Error("leaves one that it replaces");
+    const time = Number(creation.name.slice("tick-".length)) * second;
+    const known = [status?.lastScheduleTime, ...this.made.map(({ scheduledAt }) => scheduledAt)].map((each) =>
+      new Date(each ?? 0).getTime(),
+    );
+    const last = Math.max(...known.filter((each) => each <= this.now + 24 * hour));
+    if (time <= last) throw new Error("no newer than the last run");
+    if (time !== latestTime(spec.schedule, 0, this.now)) throw new Error("not the latest time");
+    const deadline = spec.startingDeadlineSeconds;
+    if (typeof deadline === "number" && time + deadline * second < this.now) throw new Error("too late");
+    return plan;
+  }
+}
+
+const change = fc.oneof(
+  fc.record({ schedule }),
+  fc.record({ concurrencyPolicy: fc.constantFrom("Allow" as const, "Forbid" as const, "Replace" as const) }),
+  fc.record({ paused: fc.boolean() }),
   fc.record({
-    do: fc.constant("end" as const),
-    child: fc.nat(5),
-    state: fc.constantFrom("succeeded" as const, "failed" as const),
+    successfulJobsHistoryLimit: fc.integer({ min: 0, max: 4 }),
+    failedJobsHistoryLimit: fc.integer({ min: 0, max: 2 }),
   }),
-  fc.record({ do: fc.constant("vanish" as const), child: fc.nat(5) }),
-  fc.record({ do: fc.constant("pause" as const), paused: fc.boolean() }),
-  fc.record({ do: fc.constant("crash" as const), writes: fc.nat(3) }),
+  fc.record({
+    startingDeadlineSeconds: fc.option(fc.integer({ min: 0, max: 600 }), { nil: undefined }),
+  }),
 );
+const seconds = (max: number) => fc.integer({ min: 1, max });
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("run" as const), seconds: seconds(200) }) },
+  fc.record({ do: fc.constant("away" as const), seconds: seconds(20_000) }),
+  fc.record({ do: fc.constant("back" as const), seconds: seconds(3000) }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("end" as const),
+      child: fc.nat(5),
+      state: fc.constantFrom("succeeded" as const, "failed" as const),
+    }),
+  },
+  fc.record({ do: fc.constant("vanish" as const), child: fc.nat(5) }),
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("change" as const), change }) },
+  fc.record({ do: fc.constant("crash" as const), writes: fc.nat(3) }),
+  fc.record({ do: fc.constant("refused" as const) }),
+  fc.record({ do: fc.constant("collect" as const) }),
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 function take(model: CronModel, each: Step): void {
   const child = "child" in each ? [...model.children.values()][each.child] : undefined;
@@ -235,53 +298,63 @@ function take(model: CronModel, each: Step): void {
       if (child !== undefined) model.end(child.name, each.state);
       return;
     case "vanish":
-      // By its own time to live: after its end, and after the status knows of it.
-      if (child !== undefined && child.state !== "active") {
-        model.settle();
-        model.children.delete(child.name);
-      }
+      // By its own time to live or by somebody's hand: after the status knows of it.
+      if (child === undefined) return;
+      model.settle();
+      model.children.delete(child.name);
       return;
-    case "pause":
-      model.change({ paused: each.paused });
+    case "change":
+      model.change(each.change);
       return;
     case "crash":
       model.pass({ writes: each.writes });
+      return;
+    case "refused":
+      model.pass({ refuses: true });
+      return;
+    case "collect":
+      model.collect();
   }
 }
 
-t.test("property: no run twice, none too late, policies and limits hold", async (t) => {
+t.test("property: no run twice, none too late, none lost; policies and limits hold", async (t) => {
   const run = fc.property(
-    fc.constantFrom("*/1 * * * *", "*/7 * * * *", "@every 90s", "30 */2 * * *", "TZ=Europe/Berlin @hourly"),
-    fc.constantFrom("Allow" as const, "Forbid" as const, "Replace" as const),
-    fc.option(fc.integer({ min: 1, max: 600 }), { nil: undefined }),
-    fc.array(step, { maxLength: 25 }),
-    (schedule, concurrencyPolicy, deadline, steps) => {
-      const startingDeadlineSeconds = deadline === undefined ? {} : { startingDeadlineSeconds: deadline };
-      const model = new CronModel({ schedule, concurrencyPolicy, ...startingDeadlineSeconds });
-      for (const each of steps) {
-        take(model, each);
-        if (concurrencyPolicy !== "Allow") t.ok(model.active().length <= 1, "one at a time");
-      }
-      t.equal(new Set(model.names()).size, model.made.length, "no run twice");
-      for (const { scheduledAt, at } of model.made) {
-        t.ok(scheduledAt <= at, "none before its time");
-        t.ok(deadline === undefined || scheduledAt + deadline * second >= at, "none too late");
-      }
+    schedule,
+    fc.array(change, { maxLength: 3 }),
+    fc.boolean(),
+    fc.array(step, { maxLength: 40 }),
+    (first, changes, lingers, steps) => {
+      const model = new Checked({ ...Object.assign({}, ...changes), schedule: first });
+      model.lingers = lingers;
+      for (const each of steps) take(model, each);
+      if (new Set(model.names()).size !== model.made.length) throw new Error("a run twice");
       model.change({ paused: false });
+      endAll(model);
+      model.collect();
       model.settle();
-      const ended = [...model.children.values()].filter((child) => child.state !== "active");
-      t.ok(ended.length <= 4, "history is kept short");
-      // Whatever happened, it goes on; what the reference would have given up, too, once it has a deadline.
+      // What the reference would have given up goes on once it has a deadline.
       if (model.plan().waiting.some(({ reason }) => reason === "TooManyMissedTimes"))
         model.change({ startingDeadlineSeconds: 60 });
+      const { metadata, status } = model.job;
+      const known = [metadata.creationTimestamp, status?.lastScheduleTime].map(
+        (each) => Date.parse(each ?? "") || 0,
+      );
+      model.now = Math.max(model.now, ...known);
       endAll(model);
       const before = model.made.length;
-      model.now = Math.max(model.now, Date.parse(model.job.status?.lastScheduleTime ?? "") || 0);
-      model.run(3 * hour);
-      t.ok(model.made.length > before, "the next time comes");
+      model.run(((schedules[model.job.spec.schedule] ?? 1) + 1) * minute);
+      if (model.made.length === before) throw new Error("the next time does not come");
+      const { successfulJobsHistoryLimit = 3, failedJobsHistoryLimit = 1 } = model.job.spec;
+      model.change({ paused: true });
+      endAll(model);
+      model.settle();
+      model.collect();
+      if (model.children.size > Number(successfulJobsHistoryLimit) + Number(failedJobsHistoryLimit))
+        throw new Error("history is not kept short");
+      if (model.job.status?.active !== undefined) throw new Error("status lies");
     },
   );
-  fc.assert(run, { seed, numRuns: 30 });
+  fc.assert(run, { seed, numRuns: 80 });
   t.pass("held in all runs");
 });
 
