@@ -119,11 +119,14 @@ export class UnitedModel {
     return plan;
   }
 
-  /** The controllers of the workloads do all that they are asked: pods are made, removed, updated, scheduled. */
-  work(): void {
+  /**
+   * The controllers of the workloads do all that they are asked: pods are made, removed, updated, scheduled. `isAwake`: the
+   * others are late.
+   */
+  work(isAwake: (child: SubsetWorkload) => boolean = () => true): void {
     const uids = new Set(this.children.map(({ uid }) => uid));
     this.pods = this.pods.filter(({ controller }) => uids.has(controller?.uid ?? ""));
-    this.children = this.children.map((child) => this.#worked(child));
+    this.children = this.children.map((child) => (isAwake(child) ? this.#worked(child) : child));
   }
 
   /** Passes and work until neither changes anything. */
@@ -218,13 +221,17 @@ export class UnitedModel {
     return { ...child, currentReplicas: pods.length, readyReplicas };
   }
 
-  #newPod({ uid, name: owner }: SubsetWorkload, name: string, labels: Record<string, string>): Pod {
+  #newPod({ uid, name: owner, template }: SubsetWorkload, name: string, labels: Record<string, string>): Pod {
+    const isDeployments = template === "deploymentTemplate";
+    const controller = isDeployments
+      ? { group: "apps", kind: "ReplicaSet", name: `${owner}-hash`, uid }
+      : { group: "apps", kind: "StatefulSet", name: owner, uid };
     return barePod(name, {
       namespace: "ns",
       uid: `uid-${name}-${this.#count++}`,
       createdAt: this.now,
-      labels,
-      controller: { group: "apps", kind: "StatefulSet", name: owner, uid },
+      labels: isDeployments ? { ...labels, "pod-template-hash": "hash" } : labels,
+      controller,
       conditions: [refused],
     });
   }

@@ -5,6 +5,7 @@ import {
   cloneSet,
   defaultCloneSet,
   type SubsetTemplateName,
+  shareOf,
   type UnitedDeployment,
   validateCloneSet,
 } from "../../../crds/index.ts";
@@ -524,3 +525,220 @@ t.test("in reserve mode, too: what has no room is stood in for, and comes back w
     { numRuns: 100, seed: 45 },
   );
 });
+
+const amount = fc.oneof(fc.integer({ min: 0, max: 6 }), fc.constantFrom("0%", "30%", "50%", "100%"));
+const range = fc.record({ minReplicas: amount, maxReplicas: amount }, { requiredKeys: [] });
+const anySubset = fc.record({
+  name: fc.constantFrom("s0", "s1", "s2", "s3"),
+  numbers: fc.oneof(fc.constant({}), range, fc.record({ replicas: amount })),
+  patch: fc.option(
+    fc.record({ metadata: fc.record({ labels: fc.record({ p: fc.constantFrom("1", "2") }) }) }),
+    { nil: undefined },
+  ),
+});
+const topology = fc.record({
+  subsets: fc
+    .uniqueArray(anySubset, { minLength: 1, maxLength: 4, selector: ({ name }) => name })
+    .map((all) =>
+      all.map(({ name, numbers, patch }) => ({
+        name,
+        ...numbers,
+        ...(patch === undefined ? {} : { patch }),
+      })),
+    ),
+  mode: fc.constantFrom("fixed", "adaptive", "reserved"),
+});
+type Topology = typeof topology extends fc.Arbitrary<infer T> ? T : never;
+const kinds: readonly SubsetTemplateName[] = [
+  "statefulSetTemplate",
+  "advancedStatefulSetTemplate",
+  "cloneSetTemplate",
+  "deploymentTemplate",
+];
+
+function topologyOf({ subsets, mode }: Topology): NonNullable<UnitedDeployment["spec"]["topology"]> {
+  if (mode === "fixed") return { subsets };
+  const adaptive = {
+    rescheduleCriticalSeconds: 10,
+    unschedulableDuration: 10,
+    reserveUnschedulablePods: mode === "reserved",
+  };
+  return { scheduleStrategy: { type: "Adaptive", adaptive }, subsets };
+}
+
+const wideStep = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant("pass" as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("work" as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("work on one" as const), which: fc.nat(3) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("wait" as const), seconds: fc.constantFrom(1, 6, 11, 400, -5) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("scale" as const), to: fc.integer({ min: 0, max: 8 }) }),
+  },
+  fc.record({
+    do: fc.constant("template" as const),
+    image: fc.constantFrom("a", "b", "c"),
+    kind: fc.nat(11),
+  }),
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("topology" as const), to: topology }) },
+  fc.record({
+    do: fc.constant("partition" as const),
+    subset: fc.constantFrom("s0", "s1"),
+    to: fc.integer({ min: 0, max: 4 }),
+  }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom("full" as const, "free" as const),
+      subset: fc.constantFrom("s0", "s1", "s2", "s3"),
+    }),
+  },
+  fc.record({ do: fc.constant("delete pod" as const), which: fc.nat(9) }),
+  fc.record({ do: fc.constant("delete workload" as const), which: fc.nat(3) }),
+  fc.record({ do: fc.constant("size" as const), which: fc.nat(3), to: fc.integer({ min: 0, max: 5 }) }),
+);
+type WideStep = typeof wideStep extends fc.Arbitrary<infer S> ? S : never;
+
+function take(world: UnitedModel, step: WideStep): void {
+  switch (step.do) {
+    case "pass":
+      passChecked(world);
+      return;
+    case "work":
+      world.work();
+      return;
+    case "work on one": {
+      const one = world.children[step.which];
+      world.work((child) => child === one);
+      return;
+    }
+    case "wait":
+      world.now += step.seconds * 1000;
+      return;
+    case "scale":
+      world.change({ replicas: step.to });
+      return;
+    case "template": {
+      const [former] = Object.keys(world.object.spec.template ?? {});
+      const isReserving =
+        world.object.spec.topology?.scheduleStrategy?.adaptive?.reserveUnschedulablePods === true;
+      const kind =
+        (isReserving ? undefined : kinds[step.kind]) ??
+        kinds.find((name) => name === former) ??
+        "cloneSetTemplate";
+      world.change({ template: template(step.image, kind) });
+      return;
+    }
+    case "topology": {
+      // Admission lets stateless kinds alone reserve.
+      const isStateful = kinds.slice(0, 2).some((name) => name in (world.object.spec.template ?? {}));
+      const isRefused = isStateful && step.to.mode === "reserved";
+      world.change({ topology: topologyOf(isRefused ? { ...step.to, mode: "adaptive" } : step.to) });
+      return;
+    }
+    case "partition":
+      world.change({ updateStrategy: { manualUpdate: { partitions: { [step.subset]: step.to } } } });
+      return;
+    case "full":
+      world.full.add(step.subset);
+      return;
+    case "free":
+      world.full.delete(step.subset);
+      return;
+    case "delete pod":
+      world.pods = world.pods.filter((_, index) => index !== step.which);
+      return;
+    case "delete workload":
+      world.children = world.children.filter((_, index) => index !== step.which);
+      return;
+    case "size":
+      // By somebody's hand.
+      world.children = world.children.map((child, index) =>
+        index === step.which ? { ...child, replicas: step.to } : child,
+      );
+  }
+}
+
+/** A pass is the same after a restart, and its sizes are what was asked for. */
+function passChecked(world: UnitedModel): void {
+  const plan = world.plan();
+  if (!isDeepStrictEqual(plan, world.planAfterRestart())) throw new Error("another plan after a restart");
+  const { spec } = world.object;
+  const names = (spec.topology?.subsets ?? []).map(({ name }) => name);
+  const kind = Object.keys(spec.template ?? {})[0];
+  if (plan.problem !== undefined && plan.creations.length + plan.updates.length > 0)
+    throw new Error("numbers that cannot be");
+  for (const { template: of, labels: all } of plan.deletions) {
+    const isKept = of === kind && names.includes(all[SUBSET_LABEL] ?? "");
+    const isTwice =
+      world.children.filter((each) => each.labels[SUBSET_LABEL] === all[SUBSET_LABEL]).length > 1;
+    if (isKept && !isTwice) throw new Error(`deletes the workload of ${all[SUBSET_LABEL]}`);
+  }
+  const isReserving = spec.topology?.scheduleStrategy?.adaptive?.reserveUnschedulablePods === true;
+  for (const { target } of [...plan.creations, ...plan.updates]) {
+    const { maxReplicas, name } = target.subset;
+    const most = shareOf(maxReplicas, spec.replicas ?? 1) ?? Infinity;
+    // A closed subset keeps its pods (rule 20).
+    if (target.replicas > most && !isReserving) throw new Error(`${name} gets ${target.replicas} of ${most}`);
+  }
+  world.pass();
+}
+
+t.test(
+  "numbers, patches, kinds and strategies change, pods and workloads go: it ends as the spec says",
+  async (t) => {
+    fc.assert(
+      fc.property(
+        topology,
+        fc.nat(3),
+        fc.array(wideStep, { minLength: 5, maxLength: 40 }),
+        (first, kind, history) => {
+          const world = model({ template: template("a", kinds[kind]) });
+          take(world, { do: "topology", to: first });
+          for (const step of history) take(world, step);
+          world.full.clear();
+          world.change({ updateStrategy: {} });
+          world.settle();
+          for (let round = 0; round < 25; round++) {
+            wait(world, 11);
+            passChecked(world);
+          }
+          const before = JSON.stringify([world.object.status, world.children, world.pods]);
+          world.now += 1000_000;
+          world.pass();
+          if (JSON.stringify([world.object.status, world.children, world.pods]) !== before)
+            throw new Error("no rest");
+          const { spec, status } = world.object;
+          const plan = world.plan();
+          if (plan.problem !== undefined) return;
+          const names = (spec.topology?.subsets ?? []).map(({ name }) => name);
+          const found = world.children.map((child) => child.labels[SUBSET_LABEL] ?? "");
+          if (names.toSorted().join() !== found.toSorted().join()) throw new Error(`subsets ${found}`);
+          const sum = world.children.reduce((all, { replicas }) => all + replicas, 0);
+          const most = (spec.topology?.subsets ?? []).reduce(
+            (all, { maxReplicas }) => all + (shareOf(maxReplicas, spec.replicas ?? 1) ?? Infinity),
+            0,
+          );
+          if (sum !== Math.min(spec.replicas ?? 1, most)) throw new Error(`${sum} pods of ${spec.replicas}`);
+          for (const count of [
+            status?.replicas,
+            status?.readyReplicas,
+            status?.updatedReplicas,
+            status?.updatedReadyReplicas,
+          ])
+            if (count !== sum) throw new Error(`counts ${count}, not ${sum}`);
+          if (condition(world)?.status !== "True") throw new Error("not updated");
+          if (world.pods.length !== sum) throw new Error("pods");
+          const isReserving = spec.topology?.scheduleStrategy?.adaptive?.reserveUnschedulablePods === true;
+          if (isReserving && world.pods.some(({ labels: all }) => all[RESERVED_LABEL] !== "false"))
+            throw new Error("reserved");
+        },
+      ),
+      { numRuns: 200, seed: 46 },
+    );
+    t.pass("held in all runs");
+  },
+);
