@@ -4,6 +4,7 @@ import type { WorkloadSpread, WorkloadSpreadSubsetStatus } from "../../../crds/i
 import { type Pod, seededRandom } from "../../../kube/index.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { spreadOf } from "../../../testkit/controller/workload_spread_builder.ts";
+import { isActive } from "../../rollout/pods/pod_state.ts";
 import { record } from "./ledger.ts";
 import { planWorkloadSpread, type SpreadPlan, type WorkloadSpreadInput } from "./plan.ts";
 
@@ -240,7 +241,9 @@ t.test("pods that were there before get annotation, metadata and cost in one pat
 /** A cluster in which what admission records, what happens to pods and what the controller sees lie apart in time. */
 class Model {
   spread: WorkloadSpread;
-  readonly #caps: readonly (number | undefined)[];
+  #caps: readonly (number | undefined)[];
+  /** Subsets in which nothing is scheduled. */
+  readonly #full = new Set<number>();
   readonly #random: () => number;
   readonly #pods = new Map<string, Pod>();
   /** Names of pods whose deletion was admitted. */
@@ -253,9 +256,13 @@ class Model {
   creations = 0;
   deletions = 0;
 
-  constructor(caps: readonly (number | undefined)[], seed: number) {
+  constructor(
+    caps: readonly (number | undefined)[],
+    seed: number,
+    changes: Parameters<typeof spreadOf>[1] = {},
+  ) {
     this.#caps = caps;
-    this.spread = spreadOf(caps);
+    this.spread = spreadOf(caps, changes);
     this.#random = seededRandom(seed);
   }
 
@@ -271,6 +278,55 @@ class Model {
     if (this.#late.length > 20) this.#hear(10);
   }
 
+  /** Caps change, subsets fill up and have room again, pods end. */
+  befall(): void {
+    const chance = this.#random();
+    const index = Math.floor(this.#random() * this.#caps.length);
+    if (chance < 0.3) {
+      this.#caps = this.#caps.map((cap, at) =>
+        at === index && cap !== undefined ? Math.floor(chance * 20) : cap,
+      );
+      const { metadata, spec } = this.spread;
+      const { subsets } = spreadOf(this.#caps).spec;
+      const generation = (metadata.generation ?? 0) + 1;
+      this.spread = { ...this.spread, metadata: { ...metadata, generation }, spec: { ...spec, subsets } };
+    } else if (chance < 0.5) this.#full.add(index);
+    else if (chance < 0.7) this.#free(index);
+    else {
+      const pods = [...this.#pods.values()];
+      const pod = pods[Math.floor(this.#random() * pods.length)];
+      if (pod !== undefined) this.#change({ ...pod, phase: chance < 0.85 ? "Failed" : "Succeeded" });
+    }
+  }
+
+  #free(index: number): void {
+    this.#full.delete(index);
+    for (const pod of this.#pods.values())
+      if (this.#subsetOf(pod) === index && pod.phase === "Pending")
+        this.#change({ ...pod, phase: "Running", nodeName: "node", conditions: [] });
+  }
+
+  #change(pod: Pod): void {
+    this.#pods.set(pod.name, pod);
+    this.#late.push([pod.name, pod]);
+  }
+
+  /** Every subset has room again, and for long enough. */
+  open(): void {
+    for (const index of this.#caps.keys()) this.#free(index);
+    this.#hear(this.#late.length);
+    this.#now += 301_000;
+  }
+
+  /** `replicas`, `missingReplicas` and `Schedulable` as they should be. */
+  rows(): unknown[] {
+    const counts = this.counts();
+    return this.#caps.map((cap, index) => [
+      counts[index],
+      cap === undefined ? -1 : Math.max(0, cap - (counts[index] ?? 0)),
+    ]);
+  }
+
   settle(): void {
     for (const name of this.#leaving) this.#remove(name);
     this.#leaving.clear();
@@ -281,7 +337,7 @@ class Model {
 
   /** Pods by subset that nobody has let go. */
   counts(): number[] {
-    const staying = [...this.#pods.values()].filter(({ name }) => !this.#leaving.has(name));
+    const staying = [...this.#pods.values()].filter((pod) => !this.#leaving.has(pod.name) && isActive(pod));
     return this.#caps.map((_, index) => staying.filter((pod) => this.#subsetOf(pod) === index).length);
   }
 
@@ -297,13 +353,23 @@ class Model {
     const entry = { type: "creation", version, key: name } as const;
     const { subsets, status } = record(this.spread, [entry], -1, this.#now);
     const [subset] = subsets;
+    const index = (subset ?? "?").charCodeAt(0) - 97;
+    const cap = this.#caps[index] ?? Number.POSITIVE_INFINITY;
+    const row = this.spread.status?.versionedSubsetStatuses?.[version]?.[index];
+    // One that is asked for again goes where it was to go (rule 7).
+    const isAgain = Object.hasOwn(row?.creatingPods ?? {}, name);
+    if (subset !== undefined && !isAgain && (this.counts()[index] ?? 0) >= cap)
+      throw new Error(`${name} is one too many: ${JSON.stringify(row)} ${cap} ${this.counts()[index]}`);
+    if (!isAgain && row?.conditions?.some((each) => each.status === "False"))
+      throw new Error(`${subset} is closed`);
     if (status !== undefined) this.spread = { ...this.spread, status };
     // Somebody else may refuse the pod after it was counted.
     if (this.#random() < 0.05) return;
     this.creations++;
-    const pod = podOf(name, subset, { uid: `${name}-${this.creations}` });
-    this.#pods.set(name, pod);
-    this.#late.push([name, pod]);
+    const stuck: Partial<Pod> = this.#full.has(index)
+      ? { phase: "Pending", nodeName: "", createdAt: this.#now, conditions: [refused] }
+      : {};
+    this.#change(podOf(name, subset, { uid: `${name}-${this.creations}`, ...stuck }));
   }
 
   /** The former pod of the name is in the controller's view still: its place and that of the next one cannot be told apart. */
@@ -314,9 +380,13 @@ class Model {
   #admitDeletion(): void {
     const pods = [...this.#pods.values()].filter(({ name }) => !this.#leaving.has(name));
     const pod = pods[Math.floor(this.#random() * pods.length)];
-    if (pod === undefined) return;
+    if (pod !== undefined) this.#letGo(pod);
+  }
+
+  #letGo(pod: Pod): void {
     this.deletions++;
     this.#leaving.add(pod.name);
+    if (!isActive(pod)) return;
     const subset = String.fromCharCode(97 + this.#subsetOf(pod));
     const entry = { type: "deletion", version, pod: pod.name, subset } as const;
     const { status } = record(this.spread, [entry], -1, this.#now);
@@ -344,10 +414,56 @@ class Model {
 
   #pass(): void {
     const pods = [...this.#view.values()];
-    const { status } = plan(this.spread, pods, { now: this.#now, latestVersion: undefined });
+    const { status, givenUp } = plan(this.spread, pods, { now: this.#now, latestVersion: undefined });
     this.spread = { ...this.spread, status };
+    for (const { pod } of givenUp) {
+      const stored = this.#pods.get(pod.name);
+      if (stored?.uid === pod.uid && !this.#leaving.has(pod.name)) this.#letGo(stored);
+    }
   }
 }
+
+const refused = {
+  type: "PodScheduled",
+  status: "False",
+  reason: "Unschedulable",
+  message: "",
+  lastTransitionAt: now,
+};
+
+// Rules 7, 9, 30 to 33, 35 and 39.
+t.test(
+  "caps change, subsets fill up, pods end: none is one too many, none goes to a closed subset",
+  async (t) => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const scheduleStrategy = { type: "Adaptive" as const, adaptive: { rescheduleCriticalSeconds: 5 } };
+      const model = new Model(
+        [seed % 5, 3 + (seed % 7), undefined],
+        seed,
+        seed % 3 === 0 ? {} : { scheduleStrategy },
+      );
+      for (let round = 0; round < 3; round++) {
+        for (let step = 0; step < 100; step++) {
+          model.step();
+          if (step % 7 === seed % 7) model.befall();
+        }
+        model.open();
+        model.settle();
+        const { subsetStatuses = [], versionedSubsetStatuses } = model.spread.status ?? {};
+        const rows = subsetStatuses.map((row) => [row.replicas, row.missingReplicas]);
+        if (JSON.stringify(rows) !== JSON.stringify(model.rows()))
+          throw new Error(`seed ${seed}: ${JSON.stringify(rows)} instead of ${JSON.stringify(model.rows())}`);
+        for (const row of [...subsetStatuses, ...(versionedSubsetStatuses?.[version] ?? [])]) {
+          if (row.creatingPods !== undefined || row.deletingPods !== undefined)
+            throw new Error(`seed ${seed}: left over`);
+          if (row.conditions?.some(({ status }) => status !== "True"))
+            throw new Error(`seed ${seed}: ${row.name} is closed`);
+        }
+      }
+    }
+    t.pass("held in all histories");
+  },
+);
 
 t.test(
   "over 10,000 creations no subset ever has more pods than its cap, and at rest the status is exact",
