@@ -2,10 +2,18 @@ import fc from "fast-check";
 import t from "tap";
 import { parallelismOf } from "../../../crds/index.ts";
 import type { Node } from "../../../kube/index.ts";
-import { broadcastJob, Model, node } from "../../../testkit/controller/broadcast_job_model.ts";
+import {
+  broadcastJob,
+  defaultOptions,
+  Model,
+  node,
+} from "../../../testkit/controller/broadcast_job_model.ts";
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
+import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { BroadcastJobPlan } from "./decisions.ts";
+import { planBroadcastJob } from "./plan.ts";
+import { broadcastJobState } from "./state.ts";
 import { broadcastJobStrategyOf, taskStateOf } from "./strategy.ts";
 
 const minute = 60_000;
@@ -358,6 +366,12 @@ t.test("a job is not complete before the pods of nodes that no longer fit are go
   model.settle();
   model.end(model.podOn("a").name, "Succeeded");
   model.changeNode("b", { unschedulable: true });
+  const pod = model.podOn("b");
+  const inFlight = new PendingPods().set(pod.uid, { ...pod, deletionAt: model.now });
+  const { now } = model;
+  const observed = model.observed(model.index(inFlight));
+  const state = broadcastJobState({ observed, options: defaultOptions, now, random: Math.random });
+  t.equal(planBroadcastJob(state).status.phase, "running", "the deletion may be refused");
   model.settle();
   t.equal(model.row(), "1 0 1 0");
   t.equal(model.set.status?.phase, "completed");
