@@ -206,9 +206,12 @@ function beyondBudget(
 /** Pods that are not updated and serve nobody: on nodes that a DaemonSet's partition keeps nobody counts them (spec daemonset, rule 27). */
 function idleOf(pods: SeenOwner["pods"], state: StoredObject): number {
   const revision = shortOf(textAt(state, "status", "updateRevision"));
+  const [main] = listAt(state, "spec", "template", "spec", "containers");
+  // The status may not know of the newest template yet.
+  const isOld = (pod: StoredObject): boolean =>
+    revisionOf(pod) !== revision || mainImage(pod) !== textAt(main, "image");
   return [...pods.values()].filter(
-    ({ now, isGone }) =>
-      !isGone && isActive(now) && !isReady(now) && !isDoomed(now) && revisionOf(now) !== revision,
+    ({ now, isGone }) => !isGone && isActive(now) && !isReady(now) && !isDoomed(now) && isOld(now),
   ).length;
 }
 
