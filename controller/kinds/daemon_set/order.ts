@@ -114,6 +114,8 @@ function* merged(due: readonly Site[], pods: QuietNodes, reach: number): Generat
 function siteOf(node: DaemonNode): Site {
   const fresh: Daemon[] = [];
   const old: Daemon[] = [];
+  // The scale takes its pods in this very pass: it counts as it will when they are terminating.
+  if (node.eligibility === "none") return { node, fresh, old };
   for (const daemon of node.daemons) {
     if (daemon.terminating || daemon.failed) continue;
     (daemon.updated ? fresh : old).push(daemon);

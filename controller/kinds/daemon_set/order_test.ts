@@ -120,3 +120,13 @@ t.test("nodes that are no longer wanted count unless the gate prunes them", asyn
   t.equal(names(false), 2);
   t.equal(names(true), 1);
 });
+
+t.test(
+  "a node whose pods go for good is one without a pod already in the pass that takes them",
+  async (t) => {
+    const leaving: DaemonNode = { ...place("n1", "old"), eligibility: "none" };
+    const places = [leaving, place("n2", "old"), place("n3", "old"), place("n4", "old")];
+    t.equal(reached(places, 3), "n1", "four nodes and partition 3: the place is taken");
+    t.equal(reached(places, 2), "n1,n4");
+  },
+);
