@@ -1,8 +1,11 @@
 /** Random histories of a DaemonSet: what users, nodes, kubelets and slow servers may do to it. For tests. */
 import fc from "fast-check";
 import type { DaemonSetPlan } from "../../controller/kinds/daemon_set/decisions.ts";
-import { STATE_LABEL } from "../../controller/rollout/lifecycle/lifecycle.ts";
+import { REVISION_LABEL } from "../../controller/kinds/daemon_set/strategy.ts";
+import { STATE_ANNOTATION } from "../../controller/rollout/in_place/state.ts";
+import { type Hook, STATE_LABEL } from "../../controller/rollout/lifecycle/lifecycle.ts";
 import type { DaemonSet } from "../../crds/index.ts";
+import type { Pod } from "../../kube/index.ts";
 import { foreignPod, type Model } from "./daemon_set_model.ts";
 import {
   befall,
@@ -16,8 +19,9 @@ import {
 } from "./workload_history.ts";
 
 export const nodeNames = ["node-1", "node-2", "node-3", "node-4", "node-5"];
-/** Label by which deletions are hooked. */
+/** Label and finalizer by which deletions are hooked. */
 export const HOOK = "hold";
+const HOOK_FINALIZER = "example.com/hold";
 
 /** A model whose writes may be under way for long. */
 export interface DaemonWorld extends World<DaemonSet> {
@@ -25,16 +29,16 @@ export interface DaemonWorld extends World<DaemonSet> {
   plan(): DaemonSetPlan;
 }
 
-/** Whoever hooked the deletion lets go. */
+/** Whoever hooked the deletion lets go; false when nobody was asked. */
+function letGo(model: Model, { name, labels: { [HOOK]: held, ...labels }, ...pod }: Pod): boolean {
+  const isAsked = labels[STATE_LABEL] === "PreparingDelete" || pod.deletionAt !== undefined;
+  if (!isAsked || (held !== "true" && !pod.finalizers.includes(HOOK_FINALIZER))) return false;
+  model.change(name, { labels, finalizers: pod.finalizers.filter((one) => one !== HOOK_FINALIZER) });
+  return true;
+}
+
 function releaseHooks(model: Model): boolean {
-  let released = false;
-  for (const pod of model.owned()) {
-    if (pod.labels[STATE_LABEL] !== "PreparingDelete" || pod.labels[HOOK] !== "true") continue;
-    const { [HOOK]: _, ...labels } = pod.labels;
-    model.change(pod.name, { labels });
-    released = true;
-  }
-  return released;
+  return model.owned().filter((pod) => letGo(model, pod)).length > 0;
 }
 
 /** The server answers writes that are under way, the oldest first. */
@@ -69,6 +73,23 @@ export const rolling: fc.Arbitrary<RollingUpdate> = fc
     ...(selected ? { selector: { matchLabels: { color: "blue" } } } : {}),
   }));
 
+const byLabel: Hook = { labelsHandler: { [HOOK]: "true" } };
+const byFinalizer: Hook = { finalizersHandler: [HOOK_FINALIZER] };
+const lifecycles: readonly NonNullable<DaemonSet["spec"]["lifecycle"]>[] = [
+  {},
+  ...[byLabel, byFinalizer].flatMap((hook) =>
+    [false, true].map((markPodNotReady) => ({ preDelete: { ...hook, markPodNotReady } })),
+  ),
+];
+/** Fields that change by themselves. */
+const fields: fc.Arbitrary<Partial<DaemonSet["spec"]>> = fc.oneof(
+  fc.record({ minReadySeconds: fc.constantFrom(0, 0, 2) }),
+  fc.record({ burstReplicas: fc.constantFrom(250, 250, 0, 1, 2, "50%") }),
+  fc.record({ scaleStrategy: fc.record({ partitionedScaling: fc.boolean() }) }),
+  fc.record({ lifecycle: fc.constantFrom(...lifecycles) }),
+  fc.record({ revisionHistoryLimit: fc.constantFrom(0, 1, 10) }),
+);
+
 const which = fc.nat(10);
 const on = fc.constantFrom(...nodeNames);
 export const step = fc.oneof(
@@ -102,7 +123,21 @@ export const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("foreign" as const), on, number: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("release" as const), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("hook" as const), which }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("let go" as const), which }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("fields" as const), fields }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("wanted" as const), color: fc.constantFrom("", "", "blue") }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("lean" as const), on: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("garble hash" as const), which }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(500, 3500) }),
+  },
 );
+/** Reported once by a controller that remembers, by each that does not. */
+export const garbleStep = fc.record({ do: fc.constant("garble state" as const), which });
 /** Writes that are under way for long. */
 export const slowStep = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("send" as const) }) },
@@ -110,7 +145,8 @@ export const slowStep = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which }) },
 );
 
-export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+type StepOf<A> = A extends fc.Arbitrary<infer S> ? S : never;
+export type Step = StepOf<typeof step> | StepOf<typeof garbleStep>;
 
 export function take(world: DaemonWorld, action: Step): void {
   // What changes the world while a write is under way cannot be blamed on the plan that sent it.
@@ -152,6 +188,20 @@ export function happen(world: DaemonWorld, action: Step): void {
         spec.updateStrategy = { type: "OnDelete" };
       });
       return;
+    case "fields":
+      model.changeSpec((spec) => Object.assign(spec, action.fields));
+      return;
+    case "wanted":
+      model.changeSpec((spec) => {
+        spec.template.spec.nodeSelector = action.color === "" ? {} : { color: action.color };
+      });
+      return;
+    case "lean":
+      model.annotate({ "refit.dev/lean-rollout": String(action.on) });
+      return;
+    case "wait":
+      model.now += action.ms;
+      return;
     case "taint": {
       const taints = action.effect === "" ? [] : [{ key: "k", value: "", effect: action.effect }];
       if (model.nodes.has(action.on)) model.changeNode(action.on, { taints });
@@ -192,7 +242,7 @@ export function send(world: DaemonWorld): DaemonSetPlan {
   return plan;
 }
 
-type Harm = Mishap | "release" | "hook";
+type Harm = Mishap | "release" | "hook" | "let go" | "garble hash" | "garble state";
 
 function disturb(model: Model, pod: ReturnType<Model["owned"]>[number], what: Harm): void {
   switch (what) {
@@ -205,6 +255,18 @@ function disturb(model: Model, pod: ReturnType<Model["owned"]>[number], what: Ha
       model.change(pod.name, { labels: { ...pod.labels, app: "other" } });
       return;
     case "hook":
-      model.change(pod.name, { labels: { ...pod.labels, [HOOK]: "true" } });
+      model.change(pod.name, {
+        labels: { ...pod.labels, [HOOK]: "true" },
+        ...(pod.deletionAt === undefined ? { finalizers: [HOOK_FINALIZER] } : {}),
+      });
+      return;
+    case "let go":
+      letGo(model, pod);
+      return;
+    case "garble hash":
+      model.change(pod.name, { labels: { ...pod.labels, [REVISION_LABEL]: "unknown" } });
+      return;
+    case "garble state":
+      model.change(pod.name, { annotations: { ...pod.annotations, [STATE_ANNOTATION]: "{" } });
   }
 }

@@ -72,6 +72,10 @@ export class Model extends ClusterModel<DaemonSet> {
     this.pods.set(pod.name, pod);
   }
 
+  annotate(annotations: Record<string, string>): void {
+    this.set = { ...this.set, metadata: { ...this.set.metadata, annotations } };
+  }
+
   changeNode(name: string, change: Partial<Node>): void {
     const before = this.nodes.get(name) ?? plainNode(name);
     this.nodes.set(name, { ...before, ...change, resourceVersion: String(this.#version++) });
