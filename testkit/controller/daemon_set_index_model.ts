@@ -11,7 +11,7 @@ import { daemonSetState } from "../../controller/kinds/daemon_set/state.ts";
 import { PlanMemory } from "../../controller/rollout/plan_memory.ts";
 import { HOOK, nodeNames, type rolling } from "./daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model } from "./daemon_set_model.ts";
-import { IndexTwin } from "./pod_index_model.ts";
+import { IndexTwin, withoutBrokenStates } from "./pod_index_model.ts";
 import { randomOf } from "./workload_history.ts";
 
 /** The full computation: every node is looked at, whatever could be a count and a name. */
@@ -62,7 +62,8 @@ export function planningOf(model: Model, seed: number, explains: boolean) {
     },
   };
 }
-export const newTwin = (model: Model, seed: number) => new IndexTwin(planningOf(model, seed, true));
+export const newTwin = (model: Model, seed: number) =>
+  new IndexTwin(planningOf(model, seed, true), withoutBrokenStates);
 export type Twin = ReturnType<typeof newTwin>;
 
 export const options = fc.record({

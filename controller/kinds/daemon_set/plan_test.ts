@@ -5,8 +5,10 @@ import type { DaemonSet } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import {
   type DaemonWorld,
-  garbleStep,
   HOOK,
+  HOOK_FINALIZER,
+  letGoStep,
+  lifecycles,
   nodeNames,
   rolling,
   settleDaemons,
@@ -234,58 +236,71 @@ const template: DaemonSet["spec"]["template"] = {
   },
 };
 
-const gates = fc.record({ pruneIneligible: fc.boolean(), assignByScheduler: fc.boolean() });
+const hookedTemplate: typeof template = {
+  ...template,
+  metadata: { labels: { app: "app", [HOOK]: "true" }, finalizers: [HOOK_FINALIZER] },
+};
+
+const given = fc.record({
+  first: rolling,
+  gates: fc.record({ pruneIneligible: fc.boolean(), assignByScheduler: fc.boolean() }),
+  lean: fc.constantFrom("false", "true"),
+  seed: fc.nat(),
+});
 
 t.test("property: one pod a node, budgets at every write, and in the end what was asked for", async (t) => {
   fc.assert(
-    fc.property(
-      fc.array(fc.oneof({ weight: 40, arbitrary: step }, { weight: 1, arbitrary: garbleStep }), {
-        maxLength: 60,
-      }),
-      rolling,
-      gates,
-      fc.nat(),
-      (steps, first, gates, seed) => {
-        const model = new Model(
-          daemonSet({
-            updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
-            lifecycle: { preDelete: { labelsHandler: { [HOOK]: "true" } } },
-            template,
-          }),
-          nodeNames.slice(0, 4),
-        );
-        const world = worldOf(model, randomOf(seed), { ...defaultOptions, ...gates });
-        settleDaemons(world);
-        for (const one of steps) take(world, one);
-        settleDaemons(world);
-        const { burst, partitionedScaling } = strategy(model);
-        if (burst > 0 && !partitionedScaling) checkSettled(model);
-        unblock(model);
-        settleDaemons(world);
-        checkSettled(model);
-      },
-    ),
+    fc.property(fc.array(step, { maxLength: 60 }), given, (steps, { first, gates, lean, seed }) => {
+      const set = daemonSet({
+        updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
+        lifecycle: { preDelete: { labelsHandler: { [HOOK]: "true" } } },
+        template,
+      });
+      const model = new Model(set, nodeNames.slice(0, 4));
+      model.annotate({ "refit.dev/lean-rollout": lean });
+      const world = worldOf(model, randomOf(seed), { ...defaultOptions, ...gates });
+      settleDaemons(world);
+      for (const one of steps) take(world, one);
+      settleDaemons(world);
+      const { burst, partitionedScaling } = strategy(model);
+      if (burst > 0 && !partitionedScaling) checkSettled(model);
+      unblock(model);
+      settleDaemons(world);
+      checkSettled(model);
+    }),
     { seed: 20_261_121, numRuns: 1500 },
   );
   t.pass("for all histories");
 });
 
+const late = fc.record({
+  minReadySeconds: fc.constantFrom(0, 0, 2),
+  burstReplicas: fc.constantFrom(250, 2),
+  lifecycle: fc.constantFrom(...lifecycles),
+});
+
 t.test("property: budgets hold however late and in whatever order writes are answered", async (t) => {
+  const steps = fc.array(fc.oneof({ weight: 12, arbitrary: slowStep }, { weight: 1, arbitrary: letGoStep }), {
+    minLength: 40,
+    maxLength: 150,
+  });
   fc.assert(
-    fc.property(fc.array(slowStep, { minLength: 40, maxLength: 150 }), rolling, (steps, first) => {
-      const random = randomOf(steps.length);
-      const model = new Model(
-        daemonSet({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { ...first, paused: false } } }),
-        nodeNames,
-      );
-      const world = worldOf(model, random);
+    fc.property(steps, given, late, (steps, { first, gates, lean, seed }, late) => {
+      const set = daemonSet({
+        updateStrategy: { type: "RollingUpdate", rollingUpdate: { ...first, paused: false } },
+        template: hookedTemplate,
+        ...late,
+      });
+      const model = new Model(set, nodeNames);
+      model.annotate({ "refit.dev/lean-rollout": lean });
+      const world = worldOf(model, randomOf(seed), { ...defaultOptions, ...gates });
       settleDaemons(world);
       changeTemplate(model, "image", 2);
       for (const one of steps) take(world, one);
       settleDaemons(world);
       checkSettled(model);
     }),
-    { seed: 20_261_121, numRuns: 300 },
+    { seed: 20_261_121, numRuns: 400 },
   );
   t.pass("for all orders");
 });
