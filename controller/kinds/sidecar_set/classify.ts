@@ -127,6 +127,9 @@ function classify(
   const counts: SidecarSetCount[] = [];
   if (shown !== undefined) countShown(counts, shown);
   if (member !== undefined) countMember(counts, member, rollout);
+  // The write may be refused: until it is answered the pod has the revision that it had, too.
+  if (shown !== undefined && shown !== member)
+    counts.push(revisionCount(revisionOfMember(shown.pod, rollout.name)));
   return { groups, counts, entry: { member }, atRest: groups.length === 0, expires: false };
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "tap";
 import type { SidecarSet } from "../../../crds/index.ts";
+import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { IndexTwin } from "../../../testkit/controller/pod_index_model.ts";
 import { SidecarModel, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
@@ -35,10 +36,10 @@ function runningModel(spec: Partial<SidecarSet["spec"]>, pods: number): SidecarM
   return model;
 }
 
-const planOf = (model: SidecarModel) =>
+const planOf = (model: SidecarModel, writes = new LateWrites()) =>
   planSidecarSet(
     sidecarSetState({
-      observed: model.observed(),
+      observed: model.observed(model.index(writes.pods)),
       options: { systemNamespace },
       now: model.now,
       random: noChance,
@@ -320,6 +321,25 @@ test("history: revisions of pods, and those that are to be injected, stay", asyn
     model.sortedRevisions().map(({ revision }) => revision),
     [3],
   );
+});
+
+test("history: the revision that a pod is leaving stays until the write is answered", async (t) => {
+  const model = runningModel({ revisionHistoryLimit: 1, containers: [container(1)] }, 1);
+  model.changeSpec(image(2));
+  settle(world(model), 60);
+  model.changeSpec(image(3));
+  for (const action of planOf(model).actions) model.perform(action);
+  const writes = new LateWrites();
+  const deleted = () =>
+    planOf(model, writes).actions.flatMap((action) =>
+      action.type === "delete revision" ? [action.name] : [],
+    );
+  t.same(deleted(), []);
+  for (const action of planOf(model).actions) writes.begin(action, model.now);
+  t.equal(writes.size, 1);
+  t.same(deleted(), [], "it may be refused");
+  writes.answer(0, (action) => model.perform(action));
+  t.equal(deleted().length, 1);
 });
 
 test("the states of a pair over two upgrades and a broken one", async (t) => {
