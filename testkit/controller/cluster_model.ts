@@ -321,12 +321,13 @@ export abstract class ClusterModel<T extends Workload> {
   #patchRevision({ name, patch }: Patch): void {
     const body = patch.body as {
       revision?: number;
-      metadata?: { ownerReferences?: OwnerReference[] };
+      metadata?: { labels?: Record<string, string | null>; ownerReferences?: OwnerReference[] };
     };
     const revision = this.revisions.get(name);
     if (revision === undefined) throw new Refused("revision is gone");
     this.revisions.set(revision.name, {
       ...revision,
+      labels: mergeMap(revision.labels, body.metadata?.labels),
       owners: body.metadata?.ownerReferences ?? revision.owners,
       revision: body.revision ?? revision.revision,
       resourceVersion: this.#next(),
