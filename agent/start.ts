@@ -20,6 +20,7 @@ import { startContainerMeta } from "./container_meta/feature.ts";
 import { ContainerRestarter } from "./containers/restarter.ts";
 import type { AgentContext, Feature } from "./context.ts";
 import { startImages } from "./images/feature.ts";
+import { nodeKeyring } from "./images/node_keyring.ts";
 import { startLiveness } from "./liveness/feature.ts";
 import { type AgentMetrics, createAgentMetrics } from "./metrics.ts";
 import { PodWatch } from "./pod_watch.ts";
@@ -29,7 +30,7 @@ import { ProbeRunner } from "./probes/runner.ts";
 import { startRestarts } from "./restarts/feature.ts";
 import { type Runtime, type RuntimeFinder, startRuntimeFinder } from "./runtime_socket/finder.ts";
 import type { AgentSettings } from "./settings.ts";
-import { createStateStore } from "./state/store.ts";
+import { createStateStore, filesIn } from "./state/store.ts";
 import { startSwaps } from "./swaps/feature.ts";
 
 export interface AgentDependencies {
@@ -118,7 +119,10 @@ function createContext(
   const { client, clock, log, settings } = dependencies;
   const { nodeName, startedBy, gates } = settings;
   const pods = new PodWatch({ ...dependencies, nodeName, enabled: gates.DaemonWatchingPod });
-  const state = createStateStore(settings.stateFolder, log.with({ component: "state" }));
+  const state = createStateStore(
+    filesIn(settings.stateFolder),
+    log.with({ component: "state", folder: settings.stateFolder }),
+  );
   const restarterLog = log.with({ component: "restarter" });
   const restarter = new ContainerRestarter({
     ...made,
@@ -157,7 +161,7 @@ async function startFeatures(
   features: Feature[],
 ): Promise<void> {
   const { gates, directSwap } = context.settings;
-  features.push(await startImages(context, home), await startRestarts(context));
+  features.push(await startImages(context, await nodeKeyring(context, home)), await startRestarts(context));
   if (gates.PodProbeMarkerGate) features.push(startProbes(context));
   if (gates.DaemonWatchingPod) features.push(startContainerMeta(context));
   if (gates.EnhancedLivenessProbe) features.push(startLiveness(context));

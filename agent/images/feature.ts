@@ -6,17 +6,14 @@ import {
   isJsonObject,
   jsonEqual,
   jsonResource,
-  type KubeObject,
   type Log,
   startInformer,
 } from "../../kube/index.ts";
 import { checkedSpec, type PullTask } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { StatusWriter } from "../status_writer.ts";
-import { loadPlugins } from "./credential_plugins.ts";
-import { dockerConfigFiles } from "./docker_config_files.ts";
 import { CriImages } from "./image_service.ts";
-import { Keyring } from "./keyring.ts";
+import type { Keyring } from "./keyring.ts";
 import { Puller } from "./puller.ts";
 
 export const nodeImages = jsonResource<NodeImage>({
@@ -27,25 +24,18 @@ export const nodeImages = jsonResource<NodeImage>({
   namespaced: false,
 });
 
-interface SecretObject extends KubeObject {
-  readonly type?: string;
-  readonly data?: Readonly<Record<string, string>>;
-}
-const secrets = jsonResource<SecretObject>({
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+/** Source of the events and the log. */
+export const component = "kruise-daemon-imagepuller";
 
-const component = "kruise-daemon-imagepuller";
+export type ImagesContext = Omit<AgentContext, "pods" | "probes" | "restarter">;
 
-export async function startImages(context: AgentContext, home: string | undefined): Promise<Feature> {
+export async function startImages(
+  context: ImagesContext,
+  keyring: Pick<Keyring, "logins">,
+): Promise<Feature> {
   const { finder, settings, state } = context;
   const log = context.log.with({ component });
   const name = settings.nodeName;
-  const keyring = await nodeKeyring(context, log, home);
   const known = savedTasks(await state.read("images"), name);
   const status = new StatusWriter<NodeImageStatus>({
     clock: context.clock,
@@ -93,21 +83,9 @@ export async function startImages(context: AgentContext, home: string | undefine
   };
 }
 
-async function nodeKeyring(context: AgentContext, log: Log, home: string | undefined): Promise<Keyring> {
-  const { client, clock } = context;
-  const { pluginConfigFile: configFile, pluginBinaryFolder: binaryFolder } = context.settings;
-  return new Keyring({
-    clock,
-    log,
-    readSecret: (namespace, name, signal) => client.get(secrets, { namespace, name }, { signal }),
-    plugins: await loadPlugins({ configFile, binaryFolder }, { clock, log }),
-    files: dockerConfigFiles(home),
-  });
-}
-
 /** A merge patch of what differs from the server's status, so that another writer's members stay. */
 async function writeStatus(
-  context: AgentContext,
+  context: Pick<AgentContext, "client" | "settings">,
   next: NodeImageStatus,
   before: NodeImageStatus | undefined,
   signal: AbortSignal,
@@ -131,13 +109,13 @@ function readable(nodeImage: NodeImage, log: Log): NodeImage {
   return { ...nodeImage, spec };
 }
 
-function rememberSpec(context: AgentContext, nodeImage: NodeImage | undefined): void {
+function rememberSpec(context: Pick<AgentContext, "state">, nodeImage: NodeImage | undefined): void {
   context.state.write("node_image", nodeImage ? { name: nodeImage.metadata.name, spec: nodeImage.spec } : {});
 }
 
 /** A start without uplink goes on with what was wanted last; the first list replaces it. Returns how to give that up. */
 async function goOnWithoutServer(
-  context: AgentContext,
+  context: ImagesContext,
   puller: Puller,
   synced: Promise<void>,
 ): Promise<() => void> {

@@ -6,6 +6,7 @@ import { testLog } from "../../testkit/kube/fake_log.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { startImages } from "./feature.ts";
 
+const keyring = { logins: async () => [] };
 const unanswered = "the API server does not answer, images are pulled as wanted last";
 
 for (const stopped of [false, true]) {
@@ -22,7 +23,7 @@ for (const stopped of [false, true]) {
       const context = testContext(t, { client, clock, log }, folder);
       context.state.write("node_image", { name: "node-1", spec: {} });
       await context.state.flush();
-      const feature = await startImages(context, undefined);
+      const feature = await startImages(context, keyring);
       if (stopped) await feature.stop();
       await clock.advance(20_000);
       t.equal(
@@ -43,7 +44,7 @@ t.test("a NodeImage that went while nobody looked is forgotten with the first li
   );
   context.state.write("node_image", { name: "node-1", spec: {} });
   await context.state.flush();
-  const feature = await startImages(context, undefined);
+  const feature = await startImages(context, keyring);
   await feature.synced;
   await feature.stop();
   await context.state.flush();

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Log } from "../../kube/index.ts";
 import { messageOf } from "../errors.ts";
 
@@ -17,11 +17,22 @@ export interface StateStore {
   flush(): Promise<void>;
 }
 
+/** The folder of the files, by their names. Rejects as `node:fs` does. */
+export interface StateFiles {
+  read(name: string): Promise<Uint8Array>;
+  /** A file with this content, which is on the disk when this resolves. */
+  write(name: string, text: string): Promise<void>;
+  /** In the place of what has the new name. */
+  rename(from: string, to: string): Promise<void>;
+  /** Names are on the disk when this resolves. */
+  sync(): Promise<void>;
+}
+
 const magic = "refit-state 1";
 const sectionPattern = /^[a-z][a-z_]*$/;
 const largest = 64 * 1024 * 1024;
 
-export function createStateStore(folder: string, log: Log): StateStore {
+export function createStateStore(files: StateFiles, log: Log): StateStore {
   const waiting = new Map<string, string>();
   const running = new Map<string, Promise<void>>();
 
@@ -29,7 +40,7 @@ export function createStateStore(folder: string, log: Log): StateStore {
     for (let text = waiting.get(section); text !== undefined; text = waiting.get(section)) {
       waiting.delete(section);
       try {
-        await writeWhole(join(folder, `${section}.json`), encodeState(text));
+        await writeWhole(files, fileOf(section), encodeState(text));
       } catch (error) {
         log.error("the agent's state could not be saved, the last saved one stays", {
           section,
@@ -43,11 +54,11 @@ export function createStateStore(folder: string, log: Log): StateStore {
 
   return {
     async read(section) {
-      const path = join(folder, `${checked(section)}.json`);
-      for (const candidate of [path, `${path}.old`]) {
-        const found = await readWhole(candidate);
+      const name = fileOf(checked(section));
+      for (const file of [name, `${name}.old`]) {
+        const found = await readWhole(files, file);
         if (found.ok) return found.content;
-        if (found.reason) log.warn("a saved state is not used", { path: candidate, reason: found.reason });
+        if (found.reason) log.warn("a saved state is not used", { file, reason: found.reason });
       }
       return undefined;
     },
@@ -66,6 +77,10 @@ function checked(section: string): string {
   if (!sectionPattern.test(section))
     throw new TypeError(`${JSON.stringify(section)} is not the name of a section`);
   return section;
+}
+
+function fileOf(section: string): string {
+  return `${section}.json`;
 }
 
 export function encodeState(text: string): string {
@@ -95,9 +110,9 @@ export function decodeState(bytes: Uint8Array): Decoded {
   }
 }
 
-async function readWhole(path: string): Promise<Decoded> {
+async function readWhole(files: StateFiles, name: string): Promise<Decoded> {
   try {
-    const bytes = await readFile(path);
+    const bytes = await files.read(name);
     return bytes.byteLength > largest ? { ok: false, reason: "too large" } : decodeState(bytes);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -106,24 +121,38 @@ async function readWhole(path: string): Promise<Decoded> {
 }
 
 /** New file, flushed, then renamed over the old one, which stays as `.old`. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const fresh = `${path}.new`;
-  const file = await open(fresh, "w", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(path, `${path}.old`).catch((error: unknown) => {
+async function writeWhole(files: StateFiles, name: string, text: string): Promise<void> {
+  const fresh = `${name}.new`;
+  await files.write(fresh, text);
+  await files.rename(name, `${name}.old`).catch((error: unknown) => {
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   });
-  await rename(fresh, path);
-  const parent = await open(dirname(path), "r");
-  try {
-    await parent.sync();
-  } finally {
-    await parent.close();
-  }
+  await files.rename(fresh, name);
+  await files.sync();
+}
+
+/** Those of a folder, which is made when it is written to. */
+export function filesIn(folder: string): StateFiles {
+  return {
+    read: (name) => readFile(join(folder, name)),
+    async write(name, text) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const file = await open(join(folder, name), "w", 0o600);
+      try {
+        await file.writeFile(text);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    },
+    rename: (from, to) => rename(join(folder, from), join(folder, to)),
+    async sync() {
+      const itself = await open(folder, "r");
+      try {
+        await itself.sync();
+      } finally {
+        await itself.close();
+      }
+    },
+  };
 }

@@ -21,7 +21,7 @@ const exempt: Readonly<Record<string, string>> = {
   "crds/fragments.ts": "takes descriptions that stand in the sources",
   "crds/probe_fragments.ts": "takes descriptions that stand in the sources",
   "agent/cri/client.ts createCriClient": "opens a connection",
-  "agent/state/store.ts createStateStore": "takes a folder of the settings",
+  "agent/state/store.ts filesIn": "takes a folder of the settings",
   "agent/images/docker_config_files.ts dockerConfigFiles": "takes folders of the settings",
   "agent/runtime_socket/ask.ts askSocket": "opens a connection",
   "controller/runtime/admission/certificates/directory.ts": "takes a folder of the settings",

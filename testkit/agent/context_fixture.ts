@@ -12,7 +12,7 @@ import { ExecProbes } from "../../agent/probes/exec_probes.ts";
 import { ProbeRunner } from "../../agent/probes/runner.ts";
 import type { Runtime, RuntimeFinder } from "../../agent/runtime_socket/finder.ts";
 import { agentSettings } from "../../agent/settings.ts";
-import { createStateStore } from "../../agent/state/store.ts";
+import { createStateStore, filesIn } from "../../agent/state/store.ts";
 import { createEvents, createMetrics, createRegistry, nullLog, systemClock } from "../../kube/index.ts";
 
 export async function temporaryFolder(t: Test): Promise<string> {
@@ -42,7 +42,7 @@ export function testContext(
     agentMetrics,
     events,
     finder,
-    state: createStateStore(folder, shared.log),
+    state: createStateStore(filesIn(folder), shared.log),
     pods,
     probes: new ProbeRunner(finder, new ExecProbes(shared.clock, shared.log)),
     restarter: new ContainerRestarter({
