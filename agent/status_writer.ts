@@ -138,7 +138,8 @@ class Tokens {
     const now = this.#clock.monotonic();
     this.#left = Math.min(this.#burst, this.#left + ((now - this.#filledAt) / 1000) * this.#perSecond);
     this.#filledAt = now;
-    if (this.#left < 1) return ((1 - this.#left) / this.#perSecond) * 1000;
+    // Whole ones: a clock that has run for long does not move by the rest that rounding leaves.
+    if (this.#left < 1) return Math.ceil(((1 - this.#left) / this.#perSecond) * 1000);
     this.#left -= 1;
     return 0;
   }

@@ -86,3 +86,32 @@ t.test("what others write while a status waits for its next try is taken into ac
   t.same(bases, [{ done: 1 }]);
   await statuses.stop();
 });
+t.test(
+  "writes wait in whole milliseconds: less than a clock can tell would be waited for without end",
+  async (t) => {
+    const clock = testClock();
+    const waits: number[] = [];
+    const statuses = new StatusWriter<Status>({
+      clock: {
+        ...clock,
+        monotonic: () => clock.monotonic(),
+        sleep: (ms, signal) => {
+          waits.push(ms);
+          return clock.sleep(ms, signal);
+        },
+      },
+      log: testLog(),
+      write: async (status) => status,
+    });
+    for (let done = 1; done <= 12; done++) {
+      statuses.offer({ done });
+      await clock.advance(700 / 3);
+    }
+    t.ok(waits.length > 0);
+    t.same(
+      waits.filter((ms) => !Number.isInteger(ms)),
+      [],
+    );
+    await statuses.stop();
+  },
+);
