@@ -8,14 +8,15 @@ import { StoppedContainers } from "./stopped_containers.ts";
 
 const workers = 32;
 
-export async function startRestarts(context: AgentContext): Promise<Feature> {
+export async function startRestarts(context: Omit<AgentContext, "probes">): Promise<Feature> {
   const { client, clock, metrics, pods, settings, state } = context;
   const log = context.log.with({ component });
   const requests = new RecreateRequests(client);
   const { cache } = requests;
-  const stopped = new StoppedContainers(await state.read("restarts"), (content) =>
-    state.write("restarts", content),
-  );
+  const stopped = new StoppedContainers(await state.read("restarts"), (content) => {
+    state.write("restarts", content);
+    return state.flush();
+  });
   const reconciler = new RestartReconciler({ ...context, log, requests, stopped });
   const delays = { baseDelayMs: 500, maxDelayMs: 50_000 };
   const queue = new WorkQueue({ clock, ...delays, observer: queueObserver(metrics, "crr") });

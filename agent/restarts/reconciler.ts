@@ -233,7 +233,7 @@ class Round {
       plan.states.map((one) =>
         one.name === plan.kill ? { name: one.name, phase: one.phase, ...state } : one,
       );
-    stopped.add(request.metadata.uid ?? "", container.name, container.id);
+    await stopped.add(request.metadata.uid ?? "", container.name, container.id);
     try {
       const place = { client: runtime.client, pod, container };
       await restarter.restart(place, restartTerms(request, pod, container.name), this.#signal);

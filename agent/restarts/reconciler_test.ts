@@ -162,12 +162,12 @@ t.test("after a crash between stop and start the agent goes on, and stops nothin
   const s = await scene(t, ["app"]);
   const id = [...s.fake.runtime.containers.keys()][0] ?? "";
   let saved: unknown;
-  new StoppedContainers(undefined, (content) => {
+  await new StoppedContainers(undefined, async (content) => {
     saved = JSON.parse(JSON.stringify(content));
   }).add("crr-1", "app", id);
   s.fake.runtime.exit(id, 0);
   s.request = withStatus(s.request, { phase: "Recreating" });
-  const deps = { ...s.deps, stopped: new StoppedContainers(saved, () => undefined) };
+  const deps = { ...s.deps, stopped: new StoppedContainers(saved, async () => undefined) };
   await new RestartReconciler(deps).reconcile("default/web", signal);
   await new RestartReconciler(deps).reconcile("default/web", signal);
   t.match(s.request.status, {
@@ -176,6 +176,32 @@ t.test("after a crash between stop and start the agent goes on, and stops nothin
   });
   t.equal(s.fake.calls.get("StopContainer"), undefined);
   t.equal(instances(s, "app").length, 2);
+});
+
+t.test("nothing is stopped before it is saved that it was: a request by force stops it once", async (t) => {
+  const s = await scene(t, ["app"]);
+  let save = (): void => undefined;
+  const saved = new Promise<void>((resolve) => {
+    save = resolve;
+  });
+  const asked = new Promise<void>((resolve) => {
+    s.deps = {
+      ...s.deps,
+      // Who leaves the start to the kubelet asks for the stop at once.
+      restarter: restarter("kubelet", () => s.pod()),
+      stopped: new StoppedContainers(undefined, () => {
+        resolve();
+        return saved;
+      }),
+    };
+  });
+  const reconciled = new RestartReconciler(s.deps).reconcile("default/web", signal);
+  await asked;
+  await s.runtime.client.call(methods.Version, {});
+  t.equal(s.fake.calls.get("StopContainer"), undefined);
+  save();
+  await reconciled;
+  t.equal(s.fake.calls.get("StopContainer"), 1);
 });
 
 t.test("hooks run before the stop; one that fails is reported and the stop goes on", async (t) => {

@@ -133,15 +133,16 @@ function progressOf(observed: RestartObserved, container: ContainerSpec, now: nu
   const present = observed.containers.get(name);
   if (!present) return { state: state("Pending", "not found container on Node"), startable: false };
   const force = observed.request.spec.strategy?.forceRecreate === true;
-  const oldId = observed.stoppedHere.get(name) ?? splitContainerID(statusContext?.containerID ?? "")?.id;
+  const stopped = observed.stoppedHere.get(name);
+  const oldId = stopped ?? splitContainerID(statusContext?.containerID ?? "")?.id;
   if (present.state === "exited") {
     const never = staysDown(observed.restartPolicy, present);
     if (isKilled && never) return { state: state("Failed", never), startable: false };
     return { state: state("Recreating"), startable: isKilled && present.id === oldId };
   }
   if (force && !isKilled) return { state: state("Pending"), startable: false };
-  // What was to be stopped runs on, however often it had restarted before: a runtime may go away during the stop.
-  if (present.id === observed.stoppedHere.get(name)) return { state: state("Pending"), startable: false };
+  // What was to be stopped runs on, however often it had restarted before: the runtime or the agent may go away before the stop.
+  if (present.id === stopped) return { state: state("Pending"), startable: false };
   const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);
   // Also when it was said to be stopped: that is reported first, and the agent may have died before it was done.
   if (!replaced) return { state: state("Pending"), startable: false };

@@ -171,6 +171,11 @@ t.test("what restarted by itself is not stopped, except by force, and by force o
     now,
   );
   t.equal(runsOn.kill, "app", "the runtime went away during its stop");
+  t.equal(
+    planRestart(seen({ request: forced, ...killed, containers }), now).kill,
+    "app",
+    "the agent died before the stop that it had saved",
+  );
 });
 
 t.test("a stopped one that does not run again may be started by the agent", async (t) => {

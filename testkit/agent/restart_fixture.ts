@@ -159,7 +159,7 @@ export async function scene(
         },
       },
       restarter: restarter("agent", () => s.pod(), events),
-      stopped: new StoppedContainers(undefined, () => undefined),
+      stopped: new StoppedContainers(undefined, async () => undefined),
       ...more,
     },
   };
