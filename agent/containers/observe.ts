@@ -2,6 +2,7 @@
 import type { RuntimeContainer } from "../../node/index.ts";
 import { type Container, ContainerState, methods } from "../../proto/cri/index.ts";
 import type { CriClient } from "../cri/client.ts";
+import { isAgentError } from "../errors.ts";
 
 export const labels = {
   container: "io.kubernetes.container.name",
@@ -49,7 +50,14 @@ export async function observeContainers(
     if (!known || isNewer(container, known)) newest.set(name, container);
   }
   const seen = new Map<string, CriContainer>();
-  for (const [name, container] of newest) seen.set(name, await withTimes(client, name, container, signal));
+  for (const [name, container] of newest) {
+    const found = await withTimes(client, name, container, signal).catch((error: unknown) => {
+      // It went between the two calls.
+      if (isAgentError(error, "NotFound")) return undefined;
+      throw error;
+    });
+    if (found) seen.set(name, found);
+  }
   return seen;
 }
 

@@ -421,3 +421,16 @@ t.test("a clean-up leaves alone what is just being made, answered or not", async
   if (prepared !== undefined) await own.release(prepared);
   t.equal(s.fake.runtime.containers.size, 1);
 });
+
+t.test("a container that goes between the list and its status is not there, and no error", async (t) => {
+  const s = await scene(t, ["app"]);
+  const client: CriClient = {
+    ...s.runtime.client,
+    async call(method, request, options) {
+      const answer = await s.runtime.client.call(method, request, options);
+      if (method.name === "ListContainers") s.fake.runtime.containers.clear();
+      return answer;
+    },
+  };
+  t.equal((await observeContainers(client, uid)).size, 0);
+});
