@@ -74,7 +74,7 @@ export function writePod(
   { disrupts = false, adopts = false, ...reports }: PodWriteSettings = {},
 ): PodPatchAction {
   const asksBudget = disrupts || (isReady(pod) && !isReady(after));
-  const takesOut = asksBudget || begins === true;
+  const takesOut = asksBudget || begins === true || asksHook(pod, after);
   const refusal = refusalOfWrite(pod, concern, reports);
   const effects: RolloutEffect[] = [];
   if (adopts) effects.push({ type: "confirm object", priority: "high", ...refusal });
@@ -103,6 +103,16 @@ export function writePod(
     leaves: (disrupts || begins === true) && isReady(pod),
     effects,
   };
+}
+
+/** For whoever counts it is out of service from then on (spec cloneset, rules 7 and 34; statefulset, rules 33 and 35). */
+function asksHook(pod: Pod, after: Pod): boolean {
+  return !isAsked(pod) && isAsked(after);
+}
+
+function isAsked(pod: Pod): boolean {
+  const state = lifecycleState(pod);
+  return state === "PreparingDelete" || state === "PreparingUpdate";
 }
 
 /** What was begun is finished first: from its first request on the pod may be out of service. */

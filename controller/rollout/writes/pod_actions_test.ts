@@ -3,7 +3,7 @@ import type { Pod } from "../../../kube/index.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import type { InPlaceChange } from "../in_place/change.ts";
 import { startInPlace } from "../in_place/update.ts";
-import { beforeUpdate, preparingDelete } from "../lifecycle/hooks.ts";
+import { backFromDeletion, beforeUpdate, preparingDelete } from "../lifecycle/hooks.ts";
 import { STATE_LABEL } from "../lifecycle/lifecycle.ts";
 import { gateOn } from "../pods/readiness.ts";
 import type { PodPatchAction } from "./actions.ts";
@@ -104,6 +104,21 @@ t.test(
     const out = serving().conditions.map((each) => ({ ...each, status: "False" }));
     t.same(prioritiesOf(open(serving({ conditions: out }))), ["urgent"]);
     t.same(prioritiesOf(open(serving({ phase: "Pending", conditions: [] }))), ["prompt"]);
+    t.end();
+  },
+);
+
+t.test(
+  "a hook that is asked takes the pod out for whoever counts: it waits with the others, and is withdrawn with them",
+  (t) => {
+    const quiet = { ...hook, markPodNotReady: false };
+    const deletion = patchPod(serving(), preparingDelete(serving(), quiet, now), now, "scale");
+    t.match(deletion, { lane: "begin", leaves: false });
+    t.same(prioritiesOf(deletion), ["high"]);
+    const before = beforeUpdate({ pod: serving(), state: "Normal" }, quiet, now);
+    t.match(before, { action: { lane: "begin", leaves: false } });
+    const asked = serving({ labels: { held: "true", [STATE_LABEL]: "PreparingDelete" } });
+    t.match(patchPod(asked, backFromDeletion(asked, now), now, "scale"), { lane: "finish" });
     t.end();
   },
 );
