@@ -49,6 +49,8 @@ export interface ApiServerOptions {
   readonly profile?: ProfileName | Timing;
   /** Simulates the node agent beside each kubelet; default off. */
   readonly agent?: boolean;
+  /** That agent pulls images and carries out recreate requests; off: others do, over `nodes.runtime`. Default on. */
+  readonly agentActs?: boolean;
   /** What the server and its nodes say that they are; default 1.34.4. */
   readonly kubernetesVersion?: KubernetesVersion;
 }

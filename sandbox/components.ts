@@ -31,6 +31,7 @@ interface ComponentOptions {
   readonly profile?: ProfileName | Timing;
   /** Simulates the node agent beside each kubelet. Default off. */
   readonly agent?: boolean;
+  readonly agentActs?: boolean;
   /** Of kubelets; default 1.34.4. */
   readonly kubernetesVersion?: KubernetesVersion;
   /** How built-in workloads create and delete pods; default straight into the store, past webhooks. */
@@ -62,6 +63,7 @@ export function startComponents(cluster: Cluster, options: ComponentOptions): Co
     timing,
     events,
     agent: options.agent ?? false,
+    agentActs: options.agentActs ?? true,
     kubeletVersion: versionText(options.kubernetesVersion),
     onError: onError("node"),
   });

@@ -30,6 +30,7 @@ export {
   nodeStatus,
   usualPodCapacity,
 } from "./nodes/node_object.ts";
+export type { NodeRuntime } from "./nodes/node_runtime.ts";
 export type { NodeSources } from "./nodes/pod_inputs.ts";
 export { hollowLabel, type SandboxNodes } from "./nodes/sandbox_nodes.ts";
 export type { PodObject, PodStatus } from "./objects/index.ts";

@@ -6,10 +6,9 @@ export type Act =
   | { readonly act: "change"; readonly path: string; readonly patch: object }
   | { readonly act: "delete"; readonly path: string }
   /** Of pods: `share` says which of those that are there. */
-  | {
-      readonly act: "delete pod" | "evict pod" | "crash container" | "recreate containers";
-      readonly share: number;
-    }
+  | { readonly act: "delete pod" | "evict pod" | "crash container"; readonly share: number }
+  /** By force also where it was made anew meanwhile. */
+  | { readonly act: "recreate containers"; readonly share: number; readonly force?: boolean }
   /** Dies at once, or after so many of its writes are stored; comes back later. */
   | {
       readonly act: "kill replica";
@@ -41,4 +40,20 @@ export type Act =
   | { readonly act: "fail probe"; readonly share: number; readonly forMs: number }
   | { readonly act: "kill node" | "cordon node"; readonly name: string; readonly forMs: number }
   | { readonly act: "drain node"; readonly name: string; readonly forMs: number }
+  /** Dies at once, or after so many steps of writing its files and stopping containers; comes back later. */
+  | {
+      readonly act: "restart agent";
+      readonly name: string;
+      readonly afterSteps: number;
+      readonly downMs: number;
+    }
+  /** `share` says which of the files of the node's agent. */
+  | {
+      readonly act: "tear state file";
+      readonly name: string;
+      readonly share: number;
+      readonly how: "half" | "garbage";
+    }
+  | { readonly act: "lose state file"; readonly name: string; readonly share: number }
+  | { readonly act: "fill disk"; readonly name: string; readonly forMs: number }
   | { readonly act: "fail pull"; readonly image: string; readonly forMs: number };

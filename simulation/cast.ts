@@ -35,7 +35,8 @@ export class Cast {
       this.#withPod(share, ({ metadata: { name = "", namespace = "" } }) => {
         this.#cluster.server.nodes?.crashContainer(namespace, name, "main");
       }),
-    "recreate containers": ({ share }) => this.#withPod(share, (pod) => this.#recreate(pod, share)),
+    "recreate containers": ({ share, force }) =>
+      this.#withPod(share, (pod) => this.#recreate(pod, share, force)),
     "kill replica": ({ number, afterWrites, downMs }) =>
       this.#afterWrites(number, afterWrites, () => {
         this.#cluster.kill(number);
@@ -82,13 +83,34 @@ export class Cast {
         this.#for(forMs, () => nodes.setReady(namespace, name, "main", undefined));
       }),
     "kill node": ({ name, forMs }) => {
-      this.#cluster.server.nodes?.kill(name);
-      this.#for(forMs, () => this.#cluster.server.nodes?.revive(name));
+      const { agents, server } = this.#cluster;
+      server.nodes?.kill(name);
+      agents?.kill(name);
+      this.#for(forMs, () => {
+        server.nodes?.revive(name);
+        agents?.start(name);
+      });
     },
     "cordon node": ({ name, forMs }) => this.#cordon(name, forMs),
     "drain node": ({ name, forMs }) => {
       this.#cordon(name, forMs);
       for (const pod of this.#pods()) if (nodeOf(pod) === name) this.#evict(pod);
+    },
+    "restart agent": ({ name, afterSteps, downMs }) => {
+      const { agents } = this.#cluster;
+      const restart = (): void => {
+        agents?.kill(name);
+        this.#for(downMs, () => agents?.start(name));
+      };
+      if (afterSteps === 0) restart();
+      else if (agents !== undefined) this.#endings.add(agents.disk(name).afterSteps(afterSteps, restart));
+    },
+    "tear state file": ({ name, share, how }) => this.#cluster.agents?.disk(name).tear(share, how),
+    "lose state file": ({ name, share }) => this.#cluster.agents?.disk(name).lose(share),
+    "fill disk": ({ name, forMs }) => {
+      const disk = this.#cluster.agents?.disk(name);
+      disk?.fill();
+      this.#for(forMs, () => disk?.free());
     },
     "fail pull": ({ image, forMs }) => {
       this.#cluster.server.nodes?.failPull(image);
@@ -162,12 +184,17 @@ export class Cast {
     this.#ask("POST", `${pathOf(pod)}/eviction`, eviction);
   }
 
-  #recreate({ metadata: { namespace, name } }: StoredObject, share: number): void {
+  #recreate({ metadata: { namespace, name } }: StoredObject, share: number, force = false): void {
     this.#ask("POST", `/apis/apps.kruise.io/v1alpha1/namespaces/${namespace}/containerrecreaterequests`, {
       apiVersion: "apps.kruise.io/v1alpha1",
       kind: "ContainerRecreateRequest",
       metadata: { name: `again-${Math.floor(share * 1e9)}`, namespace },
-      spec: { podName: name, containers: [{ name: "main" }], ttlSecondsAfterFinished: 60 },
+      spec: {
+        podName: name,
+        containers: [{ name: "main" }],
+        ttlSecondsAfterFinished: 60,
+        ...(force ? { strategy: { forceRecreate: true } } : {}),
+      },
     });
   }
 

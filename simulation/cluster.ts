@@ -9,6 +9,7 @@ import {
   startApiServer,
   type User,
 } from "../sandbox/index.ts";
+import { Agents } from "./agents.ts";
 import { Replica, systemNamespace } from "./replica.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 import { inProcessWebhooks } from "./webhooks.ts";
@@ -26,6 +27,8 @@ export interface ClusterOptions {
   /** Events of each resource that the server remembers for watches. Default: 2,000. */
   readonly history?: number;
   readonly namespaces: readonly string[];
+  /** Agents of nodes pull images and restart containers by their own code, with their files; else the sandbox does. */
+  readonly agents?: boolean;
   readonly log: (replica: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
   /** A request of a replica was refused, or got no answer. */
   readonly refused: (replica: string, method: string, path: string) => void;
@@ -41,6 +44,7 @@ export interface Answer {
 export class SimulatedCluster {
   readonly clock = new VirtualClock(startMs);
   readonly server: ApiServer;
+  readonly agents: Agents | undefined;
   readonly #options: ClusterOptions;
   readonly #randoms: Random;
   readonly #replicas: Replica[] = [];
@@ -60,6 +64,7 @@ export class SimulatedCluster {
       authority: "",
       nodes: options.nodes,
       agent: true,
+      agentActs: options.agents !== true,
       profile: "real",
       crds: kinds.map((kind) => customResourceDefinition(kind)),
       historyLimit: options.history ?? 2_000,
@@ -71,6 +76,8 @@ export class SimulatedCluster {
       cluster.create("namespaces", { metadata: { name } });
     for (let number = 0; number < options.replicas; number++) this.start(number);
     this.#pointToWebhooks();
+    if (options.agents === true)
+      this.agents = new Agents({ ...options, clock, server: this.server, chance: () => this.chance() });
   }
 
   /** A source of chance of its own: what one part draws does not change what another does. */
@@ -141,8 +148,10 @@ export class SimulatedCluster {
 
   async stop(): Promise<void> {
     for (const replica of this.#replicas.splice(0)) replica.die();
+    this.agents?.die();
     await this.server.stop();
     await Promise.all(this.#lived.map((replica) => replica.hangUp()));
+    await this.agents?.hangUp();
   }
 
   #pointToWebhooks(): void {

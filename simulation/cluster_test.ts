@@ -4,7 +4,7 @@ import t from "tap";
 import { SimulatedCluster } from "./cluster.ts";
 
 t.test(
-  "nothing is left of a cluster that was stopped, though replicas died in the middle of their requests",
+  "nothing is left of a cluster that was stopped, though replicas and agents died in the middle of their requests",
   async (t) => {
     setFlagsFromString("--expose-gc");
     const collect: unknown = runInNewContext("gc");
@@ -15,6 +15,7 @@ t.test(
         shards: 1,
         nodes: 1,
         namespaces: ["blue"],
+        agents: true,
         log: () => undefined,
         refused: () => undefined,
         unexpected: (_, where) => t.fail(where),
@@ -22,6 +23,8 @@ t.test(
       await cluster.clock.pass(5_000);
       cluster.kill(0);
       cluster.start(0);
+      cluster.agents?.kill("node1");
+      cluster.agents?.start("node1");
       await cluster.clock.pass(5_000);
       t.ok(
         cluster.replicas.every(({ serves }) => serves),

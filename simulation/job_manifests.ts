@@ -26,7 +26,12 @@ export const imagePullJob: Maker = (chance, namespace, name) =>
     "imagepulljobs",
     "ImagePullJob",
     { namespace, name },
-    { image: image(chance), parallelism: chance.whole(1, 2), completionPolicy: { type: "Always" } },
+    {
+      image: image(chance),
+      imagePullPolicy: chance.oneOf(["IfNotPresent", "Always"]),
+      parallelism: chance.whole(1, 2),
+      completionPolicy: { type: "Always" },
+    },
     (each) => ({ spec: { parallelism: each.whole(1, 3) } }),
   );
 

@@ -2,7 +2,18 @@
  * What lies between a process and the API server, without sockets: messages take their time, and what a process has sent
  * arrives although it has died since.
  */
-import type { Clock, OpenSender, Random, SendHandler, SendRequest } from "../kube/index.ts";
+import {
+  type Client,
+  type Clock,
+  createClient,
+  type Fence,
+  fixedCredentials,
+  type OpenSender,
+  type Random,
+  type SendHandler,
+  type SendRequest,
+  transportOver,
+} from "../kube/index.ts";
 import { type ApiServer, askInProcess, type User } from "../sandbox/index.ts";
 import type { ProcessClock } from "./virtual_clock.ts";
 
@@ -20,7 +31,27 @@ interface Ends {
 
 const slowestMs = 4;
 
-export function inProcessSender(ends: Ends): OpenSender {
+interface ClientEnds extends Omit<Ends, "user"> {
+  readonly userAgent: string;
+  /** Name of the account; it may do everything. */
+  readonly account: string;
+  readonly fence?: Fence | undefined;
+}
+
+export function inProcessClient({ userAgent, account, fence, ...ends }: ClientEnds): Client {
+  const clock = ends.process;
+  const user = { username: account, groups: ["system:masters", "system:authenticated"] };
+  return createClient({
+    credentials: fixedCredentials("http://simulated"),
+    clock,
+    random: ends.random,
+    userAgent,
+    fence,
+    transport: transportOver({ clock }, inProcessSender({ ...ends, user })),
+  });
+}
+
+function inProcessSender(ends: Ends): OpenSender {
   return () => ({
     dispatch: (request, handler) => exchange(ends, request, handler),
     close: async () => undefined,

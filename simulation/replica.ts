@@ -11,20 +11,17 @@ import {
 } from "../controller/index.ts";
 import {
   type Client,
-  createClient,
   type Election,
   Fence,
-  fixedCredentials,
   type LogLevel,
   logTo,
   messageOf,
   nullMetrics,
   type Random,
   startShardedElection,
-  transportOver,
 } from "../kube/index.ts";
 import type { ApiServer } from "../sandbox/index.ts";
-import { inProcessSender } from "./network.ts";
+import { inProcessClient } from "./network.ts";
 import { ProcessClock, type VirtualClock } from "./virtual_clock.ts";
 import type { Reviewer } from "./webhooks.ts";
 
@@ -170,24 +167,15 @@ export class Replica implements Reviewer {
 
   #client(fence?: Fence): Client {
     const { random, server, refused } = this.#options;
-    const { clock } = this;
-    const client = createClient({
-      credentials: fixedCredentials("http://simulated"),
-      clock,
+    const client = inProcessClient({
+      wire: this.#options.clock,
+      process: this.clock,
+      refused: (method, path) => refused(this.userAgent, method, path),
       random,
+      server,
       userAgent: this.userAgent,
+      account,
       fence,
-      transport: transportOver(
-        { clock },
-        inProcessSender({
-          wire: this.#options.clock,
-          process: clock,
-          refused: (method, path) => refused(this.userAgent, method, path),
-          random,
-          server,
-          user: { username: account, groups: ["system:masters", "system:authenticated"] },
-        }),
-      ),
     });
     this.#clients.push(client);
     return client;

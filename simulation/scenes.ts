@@ -3,6 +3,7 @@ import type { FaultRule } from "../sandbox/index.ts";
 import type { Act } from "./act.ts";
 import type { Applied } from "./applied.ts";
 import type { Chance } from "./chance.ts";
+import { imagePullJob } from "./job_manifests.ts";
 
 /** Nothing else begins while it is played: what hears late excuses much. */
 export interface Scene {
@@ -23,7 +24,8 @@ const written = [
 ];
 const verb = ["create", "patch", "update", "delete"];
 
-export function sceneOf(chance: Chance, applied: readonly [Applied, ...Applied[]]): Scene {
+export function sceneOf(chance: Chance, applied: readonly [Applied, ...Applied[]], nodes: number): Scene {
+  if (chance.is(0.3)) return filesAlone(chance, nodes);
   if (chance.is(0.6)) return refusedMeanwhile(chance, chance.oneOf(applied));
   // Where a line of writes is the longest.
   const [first, ...others] = applied.filter(({ manifest }) => manifest.kind === "CloneSet");
@@ -69,6 +71,52 @@ function secondThoughts(chance: Chance, { path, manifest, change }: Applied): Sc
       },
       { afterMs: 20, do: { act: "change", path, patch: scaled(12, 18) } },
       { afterMs: 20 + chance.between(500, 2 * ms), do: { act: "change", path, patch: scaled(0, 3) } },
+    ],
+  };
+}
+
+/**
+ * Agents begin to work, the server then takes nothing of what they tell, or does not answer, and they start again: their files alone
+ * know what was done.
+ */
+function filesAlone(chance: Chance, nodes: number): Scene {
+  const forMs = chance.between(5_000, 60_000);
+  const rule: FaultRule = chance.is(0.7)
+    ? { userAgent: "agent-", verb: "patch", effect: { type: "status", code: chance.oneOf([409, 500, 503]) } }
+    : { userAgent: "agent-", effect: { type: "drop", when: "before" } };
+  const pull = (afterMs: number): Scene["steps"][number] => {
+    const { path, manifest } = imagePullJob(chance, "blue", `pull-${chance.whole(1, 1e6)}`);
+    // What a node has may be pulled all the same.
+    const spec = { ...manifest.spec, imagePullPolicy: "Always" };
+    return { afterMs, do: { act: "create", path, manifest: { ...manifest, spec } } };
+  };
+  const recreate = (afterMs: number): Scene["steps"][number] => ({
+    afterMs,
+    do: { act: "recreate containers", share: chance.share(), force: true },
+  });
+  const restart = (name: string): Scene["steps"][number] => {
+    const afterSteps = chance.is(0.5) ? chance.whole(1, 12) : 0;
+    return {
+      // While it does what it was asked first, or at any time.
+      afterMs: chance.is(0.5) ? chance.between(20, 1_000) : chance.whole(20, forMs),
+      do: { act: "restart agent", name, afterSteps, downMs: chance.between(10, 10_000) },
+    };
+  };
+  const names = Array.from({ length: nodes }, (_, index) => `node${index + 1}`);
+  const fullMs = chance.is(0.3) ? chance.between(700, 3_000) : 0;
+  return {
+    lateMs: 0,
+    forMs,
+    steps: [
+      ...names
+        .filter(() => fullMs > 0)
+        .map((name) => ({ afterMs: 0, do: { act: "fill disk", name, forMs: fullMs } as const })),
+      recreate(0),
+      pull(0),
+      { afterMs: chance.between(20, 500), do: { act: "fault", rule, forMs } },
+      recreate(chance.whole(20, forMs)),
+      pull(chance.whole(20, forMs)),
+      ...names.map(restart),
     ],
   };
 }

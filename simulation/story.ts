@@ -25,6 +25,8 @@ export interface Story {
   readonly history?: number;
   readonly namespaces: readonly string[];
   readonly steps: readonly Step[];
+  /** Agents of nodes run by their own code, with files that may be damaged. Default: the sandbox does their work. */
+  readonly agents?: boolean;
   /** Who is asked by a lifecycle hook answers after so long. Default: 1,000. */
   readonly hooksHeldMs?: number;
   /** When controllers hear late of what is stored, or their writes arrive late. */
@@ -93,6 +95,7 @@ class Teller {
       replicas: this.#replicas,
       shards: chance.is(0.25) ? 2 : 1,
       history: chance.oneOf([10, 2_000]),
+      agents: true,
       hooksHeldMs: chance.between(50, 30_000),
       nodes: this.#nodes,
       namespaces,
@@ -136,7 +139,7 @@ class Teller {
   #play(): void {
     const [first, ...others] = this.#applied;
     if (first === undefined || this.#stale.some(({ to }) => to > this.#now)) return;
-    const { steps, forMs, lateMs } = sceneOf(this.#chance, [first, ...others]);
+    const { steps, forMs, lateMs } = sceneOf(this.#chance, [first, ...others], this.#nodes);
     for (const { afterMs, do: act } of steps) this.#steps.push({ at: this.#now + afterMs, do: act });
     if (lateMs > 0) this.#hearLate(forMs, lateMs);
     this.#now += forMs;
@@ -155,7 +158,7 @@ class Teller {
         return this.#podGoes();
       case 2:
         return chance.is(0.5)
-          ? { act: "recreate containers", share: chance.share() }
+          ? { act: "recreate containers", share: chance.share(), force: chance.is(0.3) }
           : {
               act: "drain node",
               name: `node${chance.whole(1, this.#nodes)}`,
@@ -185,7 +188,7 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 15)) {
+    switch (chance.whole(0, 18)) {
       case 9:
       case 10:
         return { act: "fail probe", share: chance.share(), forMs };
@@ -230,6 +233,16 @@ class Teller {
       case 15: {
         const afterWrites = chance.is(0.7) ? chance.whole(1, 12) : 0;
         return { act: "stop replica", number, afterWrites, forMs: chance.between(200, 40_000) };
+      }
+      case 16:
+        return chance.is(0.5)
+          ? { act: "tear state file", name, share: chance.share(), how: chance.oneOf(["half", "garbage"]) }
+          : { act: "lose state file", name, share: chance.share() };
+      case 17:
+        return { act: "fill disk", name, forMs };
+      case 18: {
+        const afterSteps = chance.is(0.7) ? chance.whole(1, 12) : 0;
+        return { act: "restart agent", name, afterSteps, downMs: chance.between(10, 40_000) };
       }
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };

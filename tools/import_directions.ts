@@ -14,7 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["kube/core", "crds", "proto", "node"],
   cli: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto"],
   bench: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
-  simulation: ["kube/core", "kube", "crds", "controller", "sandbox"],
+  simulation: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto"],
   bundles: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
   tools: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
   test: [

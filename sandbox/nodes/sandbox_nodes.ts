@@ -14,6 +14,7 @@ import { type ExecResult, execute } from "./exec.ts";
 import { HollowNodes } from "./hollow_nodes.ts";
 import { renewLease } from "./node_lease.ts";
 import { type NodeProfile, nodeObject, nodeStatus } from "./node_object.ts";
+import { NodeRuntime } from "./node_runtime.ts";
 import type { ContainerRun } from "./pod_run.ts";
 
 /** Nodes with this label at `false` are left alone: somebody else plays their kubelet. */
@@ -26,6 +27,7 @@ interface SandboxNodesOptions {
   readonly timing: Timing;
   readonly events: EventWriter;
   readonly agent?: boolean;
+  readonly agentActs?: boolean;
   /** Default `v1.34.4`. */
   readonly kubeletVersion?: string;
   readonly onError: (error: unknown, key: string) => void;
@@ -55,8 +57,12 @@ export class SandboxNodes {
     });
     this.#leases = createAgenda({ clock, onError, run: (name) => this.#heartbeat(name) });
     const parts = { ...options, nodes: this.#hollow };
-    this.#requests = options.agent ? new RecreateRequests(parts) : undefined;
-    this.#agents = this.#requests ? [this.#requests, startImagePulls(parts), startProbes(parts)] : [];
+    const { agent = false, agentActs = true } = options;
+    this.#requests = agent && agentActs ? new RecreateRequests(parts) : undefined;
+    this.#agents = [
+      ...(this.#requests ? [this.#requests, startImagePulls(parts)] : []),
+      ...(agent ? [startProbes(parts)] : []),
+    ];
     this.#subscribe();
   }
 
@@ -142,6 +148,12 @@ export class SandboxNodes {
   mendPull(image: string): void {
     this.#hollow.registry.mendPull(image);
     this.#hollow.lookAgain();
+  }
+
+  /** For an agent of this node that is not the sandbox's own; undefined where no kubelet is simulated. */
+  runtime(name: string): NodeRuntime | undefined {
+    const node = this.#hollow.node(name);
+    return node && new NodeRuntime(this.#hollow, node);
   }
 
   images(node: string): ReadonlySet<string> {

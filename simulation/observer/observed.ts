@@ -6,6 +6,19 @@ interface Times {
   now(): number;
 }
 
+/** Of an agent that keeps files; `hears`: nothing that it has read in this life was refused. */
+export type AgentEvent = { readonly node: string; readonly hears: boolean } & (
+  | { readonly type: "died" }
+  /** Its runtime begins to pull an image, or has pulled it. */
+  | { readonly type: "pulling" | "pulled"; readonly reference: string }
+);
+
+export interface ObservedAgents {
+  /** When files of the node's agent were last damaged, or could not be written: milliseconds after the beginning. */
+  damagedAt(node: string): number;
+  subscribe(listener: (event: AgentEvent) => void): void;
+}
+
 export interface ObservedCluster {
   /** Of what is looked at: that of the newest change. */
   readonly clock: Times & {
@@ -18,5 +31,7 @@ export interface ObservedCluster {
   };
   /** That live, each with its own idea of the time. */
   readonly replicas: readonly { readonly userAgent: string; readonly clock: Times }[];
+  /** Where their disks and runtimes are looked at. */
+  readonly agents?: ObservedAgents | undefined;
   objects(resource: string, namespace?: string): StoredObject[];
 }

@@ -1,5 +1,6 @@
 /** Watches all that is stored, and says what must not be. It shares no code with the controllers. */
 import type { StoredObject } from "../../sandbox/index.ts";
+import { AgentPulls } from "./agents.ts";
 import { budgets } from "./budgets.ts";
 import { cron, runsMissing } from "./cron.ts";
 import { disruptions } from "./disruptions.ts";
@@ -47,6 +48,7 @@ export class Observer {
     this.#cluster = cluster;
     const seen = new Seen(cluster);
     const { server, clock } = cluster;
+    new AgentPulls(cluster, (text) => this.violation("agents", text));
     new Restarts(cluster, (text) => this.violation("restarts", text));
     for (const resource of owned) {
       server.cluster.subscribe(resource, ({ type, object }) => {

@@ -3,7 +3,7 @@
  * ContainerRecreateRequest names it, once for each of these.
  */
 import type { StoredObject } from "../../sandbox/index.ts";
-import { keyOf, listAt, numberAt, textAt } from "./fields.ts";
+import { at, keyOf, listAt, numberAt, textAt } from "./fields.ts";
 import type { ObservedCluster } from "./observed.ts";
 
 const requestsResource = "containerrecreaterequests.apps.kruise.io";
@@ -25,6 +25,8 @@ interface SeenContainer {
 
 interface SeenRequest {
   now: StoredObject;
+  /** When it was first seen. */
+  readonly since: number;
   /** Containers that ran anew by it. */
   readonly served: Set<string>;
 }
@@ -95,7 +97,7 @@ export class Restarts {
     let explained = byItself + byImage + seen.envs;
     for (const request of this.#requests.values()) {
       if (explained >= restarts) break;
-      if (!asksFor(request, pod, name)) continue;
+      if (!this.#asksFor(request, pod, name)) continue;
       request.served.add(name);
       explained += 1;
     }
@@ -104,7 +106,11 @@ export class Restarts {
 
   #requestChanged(now: StoredObject): void {
     const { uid = "", namespace } = now.metadata;
-    const request = this.#requests.get(uid) ?? { now, served: new Set() };
+    const request = this.#requests.get(uid) ?? {
+      now,
+      since: this.#cluster.clock.monotonic(),
+      served: new Set(),
+    };
     this.#requests.set(uid, request);
     const before = request.now;
     request.now = now;
@@ -116,22 +122,39 @@ export class Restarts {
     for (const container of listAt(now, "spec", "containers")) {
       const name = textAt(container, "name");
       if (phaseOf(now, name) !== "Succeeded" || phaseOf(before, name) === "Succeeded") continue;
+      this.#credit(request, name);
       if (textAt(statusOf(pod, name), "containerID") === textAt(container, "statusContext", "containerID"))
         this.#violation(
           `${keyOf(now)} says that ${name} of ${keyOf(pod)} was restarted, and it is the same as before`,
         );
     }
   }
-}
 
-/** A request whose container has not run anew by it, and is not done with. */
-function asksFor({ now, served }: SeenRequest, pod: StoredObject, name: string): boolean {
-  return (
-    podUidOf(now) === pod.metadata.uid &&
-    listAt(now, "spec", "containers").some((container) => textAt(container, "name") === name) &&
-    !served.has(name) &&
-    !over.includes(phaseOf(now, name))
-  );
+  /** What a restart was taken for may wait still: the request that has ended is the one that it was for. */
+  #credit(ended: SeenRequest, name: string): void {
+    if (ended.served.has(name)) return;
+    const other = [...this.#requests.values()].find(
+      ({ now, served }) =>
+        served.has(name) && podUidOf(now) === podUidOf(ended.now) && !over.includes(phaseOf(now, name)),
+    );
+    if (other?.served.delete(name) === true) ended.served.add(name);
+  }
+
+  /**
+   * A request whose container has not run anew by it, and is not done with. One by force may do it again where its agent could not
+   * keep that it has: a container that somebody else made anew looks the same.
+   */
+  #asksFor({ now, since, served }: SeenRequest, pod: StoredObject, name: string): boolean {
+    const damagedAt = this.#cluster.agents?.damagedAt(textAt(pod, "spec", "nodeName"));
+    const isForgotten =
+      at(now, "spec", "strategy", "forceRecreate") === true && damagedAt !== undefined && damagedAt >= since;
+    return (
+      podUidOf(now) === pod.metadata.uid &&
+      listAt(now, "spec", "containers").some((container) => textAt(container, "name") === name) &&
+      (!served.has(name) || isForgotten) &&
+      !over.includes(phaseOf(now, name))
+    );
+  }
 }
 
 function phaseOf(request: StoredObject, name: string): string {

@@ -1,6 +1,7 @@
 /** The state that each object asks for, once nothing goes wrong any more: what is still missing, a sentence each. */
 import type { StoredObject } from "../../sandbox/index.ts";
 import { theirsLabel } from "../applied.ts";
+import { unpulled } from "./agents.ts";
 import {
   amountAt,
   at,
@@ -321,6 +322,7 @@ const byResource: Readonly<Record<string, Missing>> = {
   "advancedcronjobs.apps.kruise.io": cronJob,
   "resourcedistributions.apps.kruise.io": resourceDistribution,
   "workloadspreads.apps.kruise.io": workloadSpread,
+  "nodeimages.apps.kruise.io": unpulled,
 };
 
 /** What an owner that is gone has left behind. */

@@ -1,0 +1,149 @@
+/**
+ * One life of a node's agent, from its start until it is killed: its images and its recreate requests, by its own code and with its
+ * files. What else an agent does the sandbox does.
+ */
+import {
+  type AgentContext,
+  agentSettings,
+  ContainerRestarter,
+  createStateStore,
+  PodWatch,
+  startImages,
+  startRestarts,
+} from "../agent/index.ts";
+import {
+  type Client,
+  createEvents,
+  type LogLevel,
+  logTo,
+  messageOf,
+  nullMetrics,
+  type Random,
+} from "../kube/index.ts";
+import type { ApiServer, NodeRuntime } from "../sandbox/index.ts";
+import type { Disk } from "./disk.ts";
+import { inProcessClient } from "./network.ts";
+import type { AgentEvent } from "./observer/observed.ts";
+import { inProcessRuntime } from "./runtime.ts";
+import { ProcessClock, type VirtualClock } from "./virtual_clock.ts";
+
+/** As the sandbox names its runtime in the IDs of containers. */
+const runtimeName = "sandbox";
+const account = "system:serviceaccount:kruise-system:kruise-daemon";
+
+export interface AgentOptions {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly server: ApiServer;
+  readonly disk: Disk;
+  readonly node: string;
+  readonly runtime: NodeRuntime;
+  /** From 1. */
+  readonly life: number;
+  readonly log: (agent: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
+  /** A mistake of ours that was contained. */
+  readonly unexpected: (agent: string, where: string) => void;
+  readonly happened: (event: AgentEvent) => void;
+}
+
+export class Agent {
+  readonly node: string;
+  readonly #options: AgentOptions;
+  readonly #userAgent: string;
+  readonly #clock: ProcessClock;
+  readonly #client: Client;
+  /** Nothing that it read was refused. */
+  #hears = true;
+  #isDead = false;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    const { node, life, server, random, unexpected } = options;
+    this.node = node;
+    this.#userAgent = `agent-${node}.${life}/`;
+    this.#clock = new ProcessClock(options.clock);
+    this.#client = inProcessClient({
+      wire: options.clock,
+      process: this.#clock,
+      refused: (method) => {
+        if (method === "GET") this.#hears = false;
+      },
+      random,
+      server,
+      userAgent: this.#userAgent,
+      account,
+    });
+    const context = this.#context();
+    const started = Promise.all([startImages(context, { logins: async () => [] }), startRestarts(context)]);
+    started.catch((error: unknown) => {
+      context.log.error("the agent did not start", { error: messageOf(error) });
+      unexpected(this.#userAgent, "its start");
+    });
+  }
+
+  /** As by SIGKILL: what it has sent arrives, what it was writing to its disk stays half done. */
+  die(): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#clock.die();
+    for (const watch of this.#options.server.faults.watches({ userAgent: this.#userAgent })) watch.drop();
+    this.#options.happened({ type: "died", node: this.node, hears: this.#hears });
+  }
+
+  hangUp(): Promise<void> {
+    return this.#client.close();
+  }
+
+  #context(): Omit<AgentContext, "probes"> {
+    const { random, disk, node, runtime, log: write, unexpected, happened } = this.#options;
+    const clock = this.#clock;
+    const log = logTo((level, message, fields) => write(this.#userAgent, level, message, fields));
+    const metrics = {
+      ...nullMetrics,
+      unexpectedError: (where: string) => unexpected(this.#userAgent, where),
+    };
+    const shared = { client: this.#client, clock, random, log, metrics };
+    const agentMetrics = {
+      criCall: () => undefined,
+      pulled: () => undefined,
+      killed: () => undefined,
+      probed: () => undefined,
+      runtime: () => undefined,
+    };
+    const client = inProcessRuntime({
+      clock,
+      random,
+      runtime,
+      stops: () => disk.step(),
+      pulls: (type, reference) => happened({ type, node, reference, hears: this.#hears }),
+    });
+    // The kubelet starts again what it has stopped.
+    const settings = agentSettings(["--restart-containers-by=kubelet"], { NODE_NAME: node }, () => false);
+    const pods = new PodWatch({ ...shared, nodeName: node, enabled: true });
+    const events = createEvents({ ...shared, host: node });
+    return {
+      ...shared,
+      agentMetrics,
+      settings,
+      events,
+      pods,
+      finder: {
+        current: { client, name: runtimeName, version: "1", socket: "" },
+        reason: "",
+        searched: true,
+        subscribe: () => () => undefined,
+        suspect: () => undefined,
+        stop: async () => undefined,
+      },
+      state: createStateStore(disk.files(clock), log),
+      restarter: new ContainerRestarter({
+        ...shared,
+        agentMetrics,
+        events,
+        pods,
+        startedBy: settings.startedBy,
+        kubeletVersion: async () => undefined,
+      }),
+    };
+  }
+}
