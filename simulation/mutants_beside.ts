@@ -312,8 +312,8 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "an agent believes nothing but its files",
     file: "node/images/plan.ts",
-    from: "      taskFromStatus(observed.status, image, tag, version, ++sequence) ??",
-    to: "      (++sequence < 0 ? taskFromStatus(observed.status, image, tag, version, sequence) : undefined) ??",
+    from: "    tasks.set(key, reported ?? newTask(image, tag, version, sequence));",
+    to: "    tasks.set(key, newTask(image, tag, version, sequence));",
     needs: ["restart agent", 'PullJob"'],
   },
   {
