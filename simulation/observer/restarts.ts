@@ -63,7 +63,10 @@ export class Restarts {
         this.#violation(
           `container ${name} of ${keyOf(pod)} was restarted, and nobody asked for it: ${missing} of ${restarts - seen.restarts} times`,
         );
-      Object.assign(seen, { id, restarts, image: textAt(status, "image"), images: 0, envs: 0 });
+      const image = textAt(status, "image");
+      // The first that is told of a container may be that it was stopped for another image.
+      const images = image === seen.askedImage ? 0 : 1;
+      Object.assign(seen, { id, restarts, image, images, envs: 0 });
     }
   }
 
