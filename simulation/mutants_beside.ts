@@ -312,8 +312,8 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "an agent believes nothing but its files",
     file: "node/images/plan.ts",
-    from: "    tasks.set(key, reported ?? newTask(image, tag, version, sequence));",
-    to: "    tasks.set(key, newTask(image, tag, version, sequence));",
+    from: "const reported = taskFromStatus(observed.status, image, tag, version, sequence + 1);",
+    to: "const reported = sequence < 0 ? taskFromStatus(observed.status, image, tag, version, 1) : undefined;",
     needs: ["restart agent", 'PullJob"'],
   },
   {

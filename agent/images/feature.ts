@@ -143,6 +143,7 @@ function isPullTask(value: unknown): value is PullTask {
     typeof value["image"] === "string" &&
     typeof value["tag"] === "string" &&
     typeof value["version"] === "number" &&
+    (value["createdAt"] === undefined || typeof value["createdAt"] === "string") &&
     typeof value["imageID"] === "string" &&
     typeof value["message"] === "string" &&
     typeof value["sequence"] === "number" &&

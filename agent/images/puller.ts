@@ -149,7 +149,10 @@ function jobOf(owner: OwnerRef) {
   return { apiVersion: owner.apiVersion ?? apiVersion, kind, namespace, name, uid };
 }
 
-/** A task remembered from before a restart does not answer a tag that was asked for after it ended. */
+/**
+ * A task remembered from before a restart does not answer a tag that was asked for after it ended. Files of older agents do not say
+ * when theirs was asked for; the clock of who asks may be another one than that of this node.
+ */
 function stillMeant(
   tasks: ReadonlyMap<string, PullTask>,
   spec: NodeImageSpec,
@@ -157,6 +160,7 @@ function stillMeant(
   return new Map(
     [...tasks].filter(([, task]) => {
       const tag = spec.images?.[task.image]?.tags?.find((one) => one.tag === task.tag);
+      if (tag !== undefined && task.createdAt !== undefined) return tag.createdAt === task.createdAt;
       const createdAt = Date.parse(tag?.createdAt ?? "");
       return Number.isNaN(createdAt) || task.completedAt === undefined || task.completedAt >= createdAt;
     }),

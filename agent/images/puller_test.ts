@@ -298,6 +298,22 @@ t.test("what was finished before a crash is not pulled again", async (t) => {
   t.match(after.tag("1"), { phase: "Succeeded", version: 4 });
 });
 
+t.test("nor where the clock of who asked for it is ahead; what was asked for since is", async (t) => {
+  const before = bench();
+  const tag = { tag: "1", version: 4, imagePullPolicy: "Always", pullPolicy: policy };
+  const createdAt = new Date(before.clock.now() + 60_000).toISOString();
+  before.set([{ ...tag, createdAt }]);
+  await before.clock.settle();
+  const after = bench(0, before.finished.at(-1));
+  after.set([{ ...tag, createdAt }]);
+  await after.clock.settle();
+  t.equal(after.pulls.length, 0);
+  const since = bench(0, before.finished.at(-1));
+  since.set([{ ...tag, createdAt: new Date(before.clock.now() + 61_000).toISOString() }]);
+  await since.clock.settle();
+  t.equal(since.pulls.length, 1);
+});
+
 t.test("a status that another writer changed is written again", async (t) => {
   const b = bench();
   b.set([{ tag: "1", pullPolicy: policy }]);

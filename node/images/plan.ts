@@ -9,6 +9,8 @@ export interface PullTask {
   readonly image: string;
   readonly tag: string;
   readonly version: number;
+  /** When the tag was asked for, as the NodeImage says. */
+  readonly createdAt?: string;
   readonly phase: PullPhase;
   readonly progress: number;
   readonly startedAt?: number;
@@ -48,7 +50,7 @@ export function planNodeImage(observed: ImagePullObserved, now: number): PullPla
   const tasks = new Map<string, PullTask>();
   const stop: string[] = [];
   let sequence = Math.max(0, ...[...observed.tasks.values()].map((task) => task.sequence));
-  for (const { image, tag, version } of wantedTags(observed.spec)) {
+  for (const { image, tag, version, createdAt } of wantedTags(observed.spec)) {
     const key = taskKey(image, tag);
     const present = observed.tasks.get(key);
     const reported = taskFromStatus(observed.status, image, tag, version, sequence + 1);
@@ -60,7 +62,8 @@ export function planNodeImage(observed: ImagePullObserved, now: number): PullPla
     }
     if (present) stop.push(key);
     sequence++;
-    tasks.set(key, reported ?? newTask(image, tag, version, sequence));
+    const task = reported ?? newTask(image, tag, version, sequence);
+    tasks.set(key, createdAt === undefined ? task : { ...task, createdAt });
   }
   for (const key of observed.tasks.keys()) if (!tasks.has(key)) stop.push(key);
   const start = startable(tasks, stop, observed);
@@ -78,15 +81,17 @@ interface WantedTag {
   readonly image: string;
   readonly tag: string;
   readonly version: number;
+  readonly createdAt: string | undefined;
 }
 
 /** Sorted by image and tag; of equal tags the first counts. Objects edited by hand may lack parts. */
 function wantedTags(spec: NodeImageSpec): WantedTag[] {
   const wanted = new Map<string, WantedTag>();
   for (const [image, { tags }] of Object.entries(spec.images ?? {}).sort(byKey)) {
-    for (const { tag, version } of tags ?? []) {
+    for (const { tag, version, createdAt } of tags ?? []) {
       const key = taskKey(image, tag);
-      if (tag !== "" && !wanted.has(key)) wanted.set(key, { image, tag, version: version ?? 0 });
+      if (tag !== "" && !wanted.has(key))
+        wanted.set(key, { image, tag, version: version ?? 0, createdAt: createdAt ?? undefined });
     }
   }
   return [...wanted.values()];
