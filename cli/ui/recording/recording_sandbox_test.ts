@@ -66,6 +66,8 @@ t.test("a rollout is recorded with its pods and answers until the program is kil
     metadata: { name: "web" },
     spec: {
       replicas: 6,
+      // Longer than the recorder rests: what begins and ends between two of its looks is not followed.
+      minReadySeconds: 1,
       selector: { matchLabels: { app: "web" } },
       updateStrategy: { rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 2 } },
       template: {
