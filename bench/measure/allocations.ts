@@ -1,5 +1,5 @@
 /** What a process allocates, what is freed again included: a sample of its allocations, by V8's own profiler. */
-import { Array as ArrayType, Number as NumberType, Object as ObjectType, Optional } from "typebox";
+import { Array as ArrayType, Number as NumberType, Object as ObjectType } from "typebox";
 import { Check } from "typebox/value";
 import { BenchError } from "../errors.ts";
 import { Inspector } from "./inspector.ts";
@@ -18,10 +18,7 @@ export interface RunningAllocations {
   stop(): Promise<Allocations>;
 }
 
-const profileForm = ObjectType({
-  samples: ArrayType(ObjectType({ size: NumberType() })),
-  head: ObjectType({ id: Optional(NumberType()) }),
-});
+const profileForm = ObjectType({ samples: ArrayType(ObjectType({ size: NumberType() })) });
 
 /** From now on, of the process whose inspector is at this port. Throws BenchError when none answers. */
 export async function startAllocations(port: number): Promise<RunningAllocations> {

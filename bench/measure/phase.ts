@@ -70,6 +70,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
   progress.begin(plan.name, plan.wanted ?? plan.pods);
   const before = await spent(bench);
   const errorsBefore = bench.manager.errorsAnswered ?? 0;
+  const allocations = await bench.startAllocations?.();
   const arrivals = new Arrivals(bench, plan);
   board.markRevisions();
   const sampler = new Sampler({
@@ -83,7 +84,6 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
   });
   const busy = performance.eventLoopUtilization();
   const processors = processorTimes();
-  const allocations = await bench.startAllocations?.();
   try {
     arrivals.start();
     await plan.begin();

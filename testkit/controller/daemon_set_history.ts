@@ -11,6 +11,7 @@ import {
   befall,
   changeTemplate,
   faultyPass,
+  HOOK,
   type Mishap,
   reconcile,
   settle,
@@ -19,8 +20,7 @@ import {
 } from "./workload_history.ts";
 
 export const nodeNames = ["node-1", "node-2", "node-3", "node-4", "node-5"];
-/** Label and finalizer by which deletions are hooked. */
-export const HOOK = "hold";
+/** Finalizer by which deletions are hooked, beside the label. */
 export const HOOK_FINALIZER = "example.com/hold";
 
 /** A model whose writes may be under way for long. */

@@ -9,10 +9,10 @@ import {
 import { planDaemonSet } from "../../controller/kinds/daemon_set/plan.ts";
 import { daemonSetState } from "../../controller/kinds/daemon_set/state.ts";
 import { PlanMemory } from "../../controller/rollout/plan_memory.ts";
-import { HOOK, nodeNames, type rolling } from "./daemon_set_history.ts";
+import { nodeNames, type rolling } from "./daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model } from "./daemon_set_model.ts";
 import { IndexTwin, withoutBrokenStates } from "./pod_index_model.ts";
-import { randomOf } from "./workload_history.ts";
+import { HOOK, randomOf } from "./workload_history.ts";
 
 /** The full computation: every node is looked at, whatever could be a count and a name. */
 class LookingIndex extends DaemonIndex {

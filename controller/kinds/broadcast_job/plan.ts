@@ -140,9 +140,8 @@ function reportContinue({ observed }: BroadcastJobState, decisions: Decisions): 
 
 /** Rule 4: every node has a pod, and none of these is still at work. What is to go is deleted before: nobody would do it after. */
 function isComplete({ pods, strategy }: BroadcastJobState): boolean {
-  const isDone = pods.count("desired") > 0 && pods.count("unfinished") === 0;
-  const isTidy = pods.count("leaving") === 0 && noted(pods, misplacedOn).length === 0;
-  return isDone && isTidy && !strategy.endless;
+  const isDone = !strategy.endless && pods.count("desired") > 0 && pods.count("unfinished") === 0;
+  return isDone && pods.count("leaving") === 0 && noted(pods, misplacedOn).length === 0;
 }
 
 function complete({ observed, counts, now }: BroadcastJobState, decisions: Decisions): BroadcastJobStatus {

@@ -5,7 +5,6 @@ import type { DaemonSet } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import {
   type DaemonWorld,
-  HOOK,
   HOOK_FINALIZER,
   letGoStep,
   lifecycles,
@@ -17,7 +16,7 @@ import {
   take,
 } from "../../../testkit/controller/daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model, Refused } from "../../../testkit/controller/daemon_set_model.ts";
-import { changeTemplate, randomOf } from "../../../testkit/controller/workload_history.ts";
+import { changeTemplate, HOOK, randomOf } from "../../../testkit/controller/workload_history.ts";
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { nodeOf } from "../../rollout/pods/node_pods.ts";
 import type { Action } from "../../rollout/writes/actions.ts";

@@ -15,7 +15,13 @@ import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { IndexTwin } from "../../../testkit/controller/pod_index_model.ts";
 import { injectedPod, SidecarModel, sidecarSetOf } from "../../../testkit/controller/sidecar_set_model.ts";
-import { lateStep, makeUnready, settle, takeLate } from "../../../testkit/controller/workload_history.ts";
+import {
+  befall,
+  lateStep,
+  makeUnready,
+  settle,
+  takeLate,
+} from "../../../testkit/controller/workload_history.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import type { Action, PodPatchAction } from "../../rollout/writes/actions.ts";
 import { matchedNamespaces, usesBudget } from "./classify.ts";
@@ -521,13 +527,10 @@ const step = fc.oneof(
   },
 );
 
-function befall(model: SidecarModel, pod: Pod, what: What): void {
+function disturb(model: SidecarModel, pod: Pod, what: What): void {
   const annotate = (change: Record<string, string>) =>
     model.change(pod.name, { annotations: { ...pod.annotations, ...change } });
   switch (what) {
-    case "unready":
-      makeUnready(model, pod);
-      return;
     case "one unready": {
       const failing = Math.floor(model.now / 50) % Math.max(1, pod.containerStatuses.length);
       const { containerStatuses } = pod;
@@ -539,11 +542,10 @@ function befall(model: SidecarModel, pod: Pod, what: What): void {
       });
       return;
     }
+    case "unready":
     case "failed":
-      model.change(pod.name, { phase: "Failed", conditions: [] });
-      return;
     case "delete":
-      model.deletePod(pod.name);
+      befall(model, pod, what);
       return;
     case "foreign":
       annotate({ foreign: String(model.now) });
@@ -739,7 +741,7 @@ test("random histories: the index agrees with one made from nothing, the budget 
               break;
             }
             case "befall":
-              if (pod !== undefined) befall(model, pod, one.what);
+              if (pod !== undefined) disturb(model, pod, one.what);
               if (one.what === "garbled state") unsure.add(pod?.uid ?? "");
               break;
             default:

@@ -1,6 +1,7 @@
 /** What one ordinal of a StatefulSet counts as, and what it gives a pass to do. */
 import type { Pod } from "../../../kube/index.ts";
 import { notAsked, type Refresh, refreshOf } from "../../rollout/in_place/refresh.ts";
+import { isAsked } from "../../rollout/lifecycle/lifecycle.ts";
 import { awaitsMinReady } from "../../rollout/pods/min_ready.ts";
 import { NamedPods, type PodSource } from "../../rollout/pods/named_pods.ts";
 import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
@@ -10,7 +11,6 @@ import { revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
-import { hasBegun } from "./order.ts";
 import { isDue, isUpdateComplete } from "./refresh.ts";
 import {
   byOrdinal,
@@ -179,7 +179,7 @@ function groupsOf(
     if (!terminating && member.specified) found.push("specified");
     if (!terminating && !member.updated && rank >= context.strategy.partition) {
       found.push("outdated");
-      if (hasBegun(member)) found.push("begun");
+      if (isAsked(member.state)) found.push("begun");
     }
   }
   if (!terminating && isDue(context, member, refresh)) found.push("due");

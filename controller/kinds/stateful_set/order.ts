@@ -1,4 +1,5 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
+import { isAsked } from "../../rollout/lifecycle/lifecycle.ts";
 import { prioritised } from "../../rollout/order/order.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { SetView } from "./slots.ts";
@@ -16,11 +17,6 @@ export interface Reach {
   order(): Iterable<StatefulSetMember>;
   /** Of those: pods about which a hook was asked. */
   begun(): Iterable<StatefulSetMember>;
-}
-
-/** A hook was asked about its update or its deletion. */
-export function hasBegun({ state }: StatefulSetMember): boolean {
-  return state === "PreparingUpdate" || state === "PreparingDelete";
 }
 
 /**
@@ -46,7 +42,7 @@ export function reachOf(
   return {
     outdated: new Set(outdated.map(({ pod }) => pod.name)),
     order: () => order,
-    begun: () => order.filter(hasBegun),
+    begun: () => order.filter(({ state }) => isAsked(state)),
   };
 }
 

@@ -7,12 +7,12 @@ import { Eligibilities, eligibilityOf } from "../../rollout/in_place/eligibility
 import { withUnissued } from "../../rollout/in_place/unissued.ts";
 import { startInPlace } from "../../rollout/in_place/update.ts";
 import { beforeUpdate } from "../../rollout/lifecycle/hooks.ts";
-import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
+import { isAsked, STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { budgetText } from "../../rollout/order/budget_text.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { writePod } from "../../rollout/writes/pod_actions.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
-import { hasBegun, type Reach } from "./order.ts";
+import type { Reach } from "./order.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 import type { StatefulSetState } from "./state.ts";
@@ -67,7 +67,7 @@ function updateInOrder(
 function* candidates(reach: Reach, complete: boolean): Generator<StatefulSetMember> {
   yield* reach.begun();
   if (!complete) return;
-  for (const member of reach.order()) if (!hasBegun(member)) yield member;
+  for (const member of reach.order()) if (!isAsked(member.state)) yield member;
 }
 
 /** Rule 31: from the top; those without room are passed over. */
@@ -79,7 +79,7 @@ function planSpecified(
 ): void {
   for (const member of membersOf(state.pods.entries(state.pods.groups.specified.descending()))) {
     const { name } = member.pod;
-    if (!complete && !hasBegun(member)) continue;
+    if (!complete && !isAsked(member.state)) continue;
     if (unavailable.size >= state.strategy.maxUnavailable && !unavailable.has(name)) continue;
     if (!decisions.isFree(member)) continue;
     planDeletion(state, decisions, member);

@@ -40,6 +40,11 @@ export function lifecycleState(pod: Pod): LifecycleState {
   }
 }
 
+/** A hook was asked about the update or the deletion: for whoever counts the pod is out of service (spec cloneset, rules 7 and 34; statefulset, rules 33 and 35). */
+export function isAsked(state: LifecycleState): boolean {
+  return state === "PreparingUpdate" || state === "PreparingDelete";
+}
+
 /** Any handler present: somebody still wants to act before we go on. */
 export function isHooked(pod: Pod, hook: Hook | undefined): boolean {
   if (hook === undefined) return false;

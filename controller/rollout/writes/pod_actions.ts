@@ -3,7 +3,7 @@ import type { PodTemplate } from "../../../crds/index.ts";
 import type { ObjectMeta } from "../../../kube/core/index.ts";
 import type { PersistentVolumeClaim, Pod, Priority } from "../../../kube/index.ts";
 import type { InPlaceStep } from "../in_place/update.ts";
-import { lifecycleState } from "../lifecycle/lifecycle.ts";
+import { isAsked, lifecycleState } from "../lifecycle/lifecycle.ts";
 import { acceptedPod } from "../pods/pod_manifest.ts";
 import { conditionOf, IN_PLACE_READY, isAvailable, isReady, KRUISE_READY } from "../pods/pod_state.ts";
 import { failureOf, type Reports, successOf, targetOf } from "./action_parts.ts";
@@ -74,7 +74,8 @@ export function writePod(
   { disrupts = false, adopts = false, ...reports }: PodWriteSettings = {},
 ): PodPatchAction {
   const asksBudget = disrupts || (isReady(pod) && !isReady(after));
-  const takesOut = asksBudget || begins === true || asksHook(pod, after);
+  const asksHook = !isAsked(lifecycleState(pod)) && isAsked(lifecycleState(after));
+  const takesOut = asksBudget || begins === true || asksHook;
   const refusal = refusalOfWrite(pod, concern, reports);
   const effects: RolloutEffect[] = [];
   if (adopts) effects.push({ type: "confirm object", priority: "high", ...refusal });
@@ -103,16 +104,6 @@ export function writePod(
     leaves: (disrupts || begins === true) && isReady(pod),
     effects,
   };
-}
-
-/** For whoever counts it is out of service from then on (spec cloneset, rules 7 and 34; statefulset, rules 33 and 35). */
-function asksHook(pod: Pod, after: Pod): boolean {
-  return !isAsked(pod) && isAsked(after);
-}
-
-function isAsked(pod: Pod): boolean {
-  const state = lifecycleState(pod);
-  return state === "PreparingDelete" || state === "PreparingUpdate";
 }
 
 /** What was begun is finished first: from its first request on the pod may be out of service. */
