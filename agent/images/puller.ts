@@ -29,7 +29,7 @@ export interface PullerDependencies extends Pick<AgentContext, "clock" | "log"> 
   readonly recorder: EventRecorder;
   readonly settings: Pick<AgentContext["settings"], "maxPulls" | "nodeName">;
   readonly status: StatusWriter<NodeImageStatus>;
-  /** Called after each pull with all that are finished, so that they survive a crash of this process. */
+  /** Called with all that are finished, whenever they are others, so that they survive a crash of this process. */
   readonly finished: (tasks: readonly PullTask[]) => void;
 }
 
@@ -62,7 +62,7 @@ export class Puller {
       return;
     }
     for (const key of this.#tasks.keys()) this.#pulls.stop(key);
-    this.#tasks = new Map();
+    this.#take(new Map());
   }
 
   /** The runtime appeared or went away. */
@@ -85,7 +85,7 @@ export class Puller {
     const runtime = { runtimeReady: missing === undefined, reason: missing ?? "" };
     const seen = { spec: nodeImage.spec, status: nodeImage.status, tasks: this.#tasks, maxPulls, ...runtime };
     const plan = planNodeImage(seen, clock.now());
-    this.#tasks = plan.tasks;
+    this.#take(plan.tasks);
     for (const key of plan.stop) this.#pulls.stop(key);
     for (const key of plan.start) this.#startPull(key, nodeImage.spec);
     status.offer(plan.status);
@@ -120,11 +120,19 @@ export class Puller {
 
   #settle(task: PullTask, result: PullResult): void {
     const key = taskKey(task.image, task.tag);
-    if (this.#tasks.get(key)?.version !== task.version) return;
-    const { clock, finished } = this.#dependencies;
-    this.#tasks = new Map([...this.#tasks, [key, endedTask(task, result, clock.now())]]);
-    finished([...this.#tasks.values()].filter((one) => one.completedAt !== undefined));
+    const current = this.#tasks.get(key);
+    if (current?.version !== task.version) return;
+    const ended = endedTask(current, result, this.#dependencies.clock.now());
+    this.#take(new Map([...this.#tasks, [key, ended]]));
     this.#replan();
+  }
+
+  #take(tasks: ReadonlyMap<string, PullTask>): void {
+    const before = new Set(finishedOf(this.#tasks));
+    this.#tasks = tasks;
+    const finished = finishedOf(tasks);
+    if (finished.length !== before.size || finished.some((task) => !before.has(task)))
+      this.#dependencies.finished(finished);
   }
 
   #report(task: PullTask, owners: readonly OwnerRef[], result: PullResult, tookMs: number): void {
@@ -141,6 +149,10 @@ export class Puller {
     for (const target of [nodeImage, ...(result.ok ? [] : owners.map(jobOf))])
       recorder.event(target, type, reason, message);
   }
+}
+
+function finishedOf(tasks: ReadonlyMap<string, PullTask>): PullTask[] {
+  return [...tasks.values()].filter((task) => task.completedAt !== undefined);
 }
 
 /** What an event about the job is about that asked for a tag. */

@@ -314,6 +314,24 @@ t.test("nor where the clock of who asked for it is ahead; what was asked for sin
   t.equal(since.pulls.length, 1);
 });
 
+for (const when of ["while it ran", "after it"])
+  t.test(`nor where the controller dated it anew ${when}, as its clock had been ahead`, async (t) => {
+    const before = bench();
+    before.onPull = (_, signal) => before.clock.sleep(1000, signal);
+    const tag = { tag: "1", version: 4, imagePullPolicy: "Always", pullPolicy: policy };
+    const ahead = { ...tag, createdAt: new Date(before.clock.now() + 60_000).toISOString() };
+    const anew = { ...tag, createdAt: new Date(before.clock.now()).toISOString() };
+    before.set([ahead]);
+    if (when === "after it") await before.clock.advance(2000);
+    before.set([anew]);
+    await before.clock.advance(2000);
+    t.equal(before.pulls.length, 1);
+    const after = bench(0, before.finished.at(-1));
+    after.set([anew]);
+    await after.clock.settle();
+    t.equal(after.pulls.length, 0);
+  });
+
 t.test("a status that another writer changed is written again", async (t) => {
   const b = bench();
   b.set([{ tag: "1", pullPolicy: policy }]);

@@ -9,7 +9,7 @@ export interface PullTask {
   readonly image: string;
   readonly tag: string;
   readonly version: number;
-  /** When the tag was asked for, as the NodeImage says. */
+  /** When the tag was asked for, as the NodeImage says now: its controller dates anew what a clock asked for that was ahead. */
   readonly createdAt?: string;
   readonly phase: PullPhase;
   readonly progress: number;
@@ -57,13 +57,12 @@ export function planNodeImage(observed: ImagePullObserved, now: number): PullPla
     // The controller ends what is late. A task that it has ended is not pulled: both would write over each other for ever.
     const isEnded = reported?.completedAt !== undefined && present?.completedAt === undefined;
     if (present?.version === version && !isEnded) {
-      tasks.set(key, present);
+      tasks.set(key, askedFor(present, createdAt));
       continue;
     }
     if (present) stop.push(key);
     sequence++;
-    const task = reported ?? newTask(image, tag, version, sequence);
-    tasks.set(key, createdAt === undefined ? task : { ...task, createdAt });
+    tasks.set(key, askedFor(reported ?? newTask(image, tag, version, sequence), createdAt));
   }
   for (const key of observed.tasks.keys()) if (!tasks.has(key)) stop.push(key);
   const start = startable(tasks, stop, observed);
@@ -99,6 +98,11 @@ function wantedTags(spec: NodeImageSpec): WantedTag[] {
 
 function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
+}
+
+/** The very task where the time is the same. */
+function askedFor(task: PullTask, createdAt: string | undefined): PullTask {
+  return createdAt === undefined || createdAt === task.createdAt ? task : { ...task, createdAt };
 }
 
 function newTask(image: string, tag: string, version: number, sequence: number): PullTask {
