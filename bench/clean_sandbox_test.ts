@@ -14,6 +14,7 @@ import {
 } from "../kube/index.ts";
 import { profiles, startSandbox } from "../sandbox/index.ts";
 import { bench } from "./bench.ts";
+import { clean } from "./clean.ts";
 import { startHollowCluster } from "./hollow_cluster.ts";
 import { barePod } from "./measure/limit.ts";
 import { silentProgress } from "./progress.ts";
@@ -52,7 +53,7 @@ async function sandbox(t: { teardown(run: () => unknown): void }, installed = tr
     await started.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  return { client, kubeconfig };
+  return { client, kubeconfig, cluster: started.cluster };
 }
 
 async function command(argv: readonly string[], signal = new AbortController().signal) {
@@ -125,6 +126,37 @@ t.test("clean removes nodes, namespaces, workloads and pods of benches", async (
     (await command(["clean", "--kubeconfig", kubeconfig])).printed,
     "removed: 0 namespaces, 0 workloads, 0 pods, 0 nodes",
   );
+});
+
+t.test("clean waits for as long as pods go", async (t) => {
+  const { client, cluster } = await sandbox(t);
+  const run = "run-1";
+  const metadata = { name: "left", labels: { [BENCH_LABEL]: run } };
+  await client.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata });
+  // Of a node that nobody simulates; one of them takes its time.
+  const spec = { ...podSpec(run, firstImage), nodeName: "gone" };
+  for (const name of ["one", "two", "slow"]) {
+    const pod = barePod(name, run, {});
+    const finalizers = name === "slow" ? ["bench.refit.dev/test"] : [];
+    await client.create(podObjects, "left", { ...pod, metadata: { ...pod.metadata, finalizers }, spec });
+  }
+  let now = 0;
+  cluster.subscribe("pods", ({ type }) => {
+    if (type === "DELETED") now += 1_000;
+  });
+  let isHeld = true;
+  const later = {
+    ...clock,
+    monotonic: () => now,
+    sleep: async (ms: number) => {
+      const body = { metadata: { finalizers: null } };
+      const slow = { namespace: "left", name: "slow" };
+      if (isHeld) await client.patch(podObjects, slow, { type: "merge", body });
+      isHeld = false;
+      await clock.sleep(ms);
+    },
+  };
+  t.match(await clean({ client, clock: later, run, timeoutMs: 1_500 }), { namespaces: 1 });
 });
 
 t.test("a controller that was installed for a run is removed with all that belongs to it", async (t) => {
