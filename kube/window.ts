@@ -5,6 +5,7 @@
  */
 import type { Priority } from "./client_types.ts";
 import type { Clock, Timer } from "./clock.ts";
+import { AbortListeners } from "./core/abort_listeners.ts";
 import { KubeError } from "./errors.ts";
 import type { Metrics } from "./metrics_types.ts";
 import {
@@ -82,6 +83,7 @@ class InFlightWindow implements Window {
     low: new FlowLine(),
   };
   readonly #sizes: Record<Aim, WindowSize>;
+  readonly #aborts = new AbortListeners();
   #urgentShare = 0;
   #inFlight = 0;
   #turns = 0;
@@ -128,9 +130,8 @@ class InFlightWindow implements Window {
         line.remove(flow, waiter);
         reject(signal?.reason);
       };
-      const stopListening = (): void => signal?.removeEventListener("abort", onAbort);
+      const stopListening = signal === undefined ? () => undefined : this.#aborts.add(signal, onAbort);
       const waiter: Waiter = { priority, grant: resolve, fail: reject, stopListening };
-      signal?.addEventListener("abort", onAbort, { once: true });
       line.push(flow, waiter);
       this.#report();
     });
