@@ -6,6 +6,7 @@ import type { NodeImage } from "../../crds/index.ts";
 import type { ControllerRevision, Node, PersistentVolumeClaim, Pod, Reader } from "../../kube/index.ts";
 import type { Dependants, OwnerKey } from "../plan/owners.ts";
 import type { ObservedPullJob } from "./images/image_wait.ts";
+import { mostCreations } from "./writes/creation_room.ts";
 import { PendingPods } from "./writes/pending_pods.ts";
 
 /** What owners of any kind have. */
@@ -45,6 +46,8 @@ export interface WritesInFlight {
   pending(owner: OwnerKey): PendingPods;
   /** By concern; absent once they went well. */
   failures(owner: OwnerKey): { scale?: string; update?: string };
+  /** How many pods more may be decided for it. */
+  creationRoom(owner: OwnerKey): number;
 }
 
 /** Where indexes are kept from pass to pass. */
@@ -60,6 +63,6 @@ export interface ControllerState<Index> {
 
 /** Of a controller that has just started; plans of the command line are those of one. */
 export const justStarted = {
-  writes: { pending: () => new PendingPods(), failures: () => ({}) },
+  writes: { pending: () => new PendingPods(), failures: () => ({}), creationRoom: () => mostCreations },
   indexes: { of: <Index>(_owner: OwnerKey, make: () => Index): Index => make() },
 } as const;

@@ -71,7 +71,7 @@ export function rolloutRevisions(
     set,
     revisions,
     revisionData: taken,
-  }: Omit<ObservedRollout<Workload>, "selector" | "failures" | "pullJobs">,
+  }: Pick<ObservedRollout<Workload>, "set" | "revisions" | "revisionData">,
   memory: PlanMemory,
 ): RolloutRevisions {
   const { namespace = "", name = "", uid = "" } = set.metadata;

@@ -4,6 +4,7 @@ import { CloneIndex } from "../../controller/kinds/clone_set/classify.ts";
 import type { CloneSetObserved } from "../../controller/kinds/clone_set/state.ts";
 import type { CloneSetOptions } from "../../controller/kinds/clone_set/strategy.ts";
 import { isAvailable } from "../../controller/rollout/pods/pod_state.ts";
+import { mostCreations } from "../../controller/rollout/writes/creation_room.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
@@ -39,6 +40,7 @@ export class Model extends ClusterModel<CloneSet> {
       revisions: this.sortedRevisions(),
       revisionData: (name) => this.revisions.get(name)?.data,
       failures: {},
+      creationRoom: mostCreations,
       nodeLabels: () => undefined,
       pullJobs: undefined,
     };

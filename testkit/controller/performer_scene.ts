@@ -80,8 +80,9 @@ export function performerOn(served: Partial<Client>, settings: Settings = {}) {
     performer.observe("d#set-1", { ...set, metadata: { ...metadata, generation: 2, resourceVersion: "2" } });
   };
   const failures = () => performer.failures("d#set-1");
+  const creationRoom = () => performer.creationRoom("d#set-1");
   const { log, objects } = deps;
-  return { once, changed, failures, pending, again, caches, objects, happened, log, clock };
+  return { once, changed, failures, creationRoom, pending, again, caches, objects, happened, log, clock };
 }
 
 export function shownAs<T>({ codec }: Resource<T>, object: object): T {

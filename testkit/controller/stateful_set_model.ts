@@ -3,6 +3,7 @@
 import { SetIndex } from "../../controller/kinds/stateful_set/classify.ts";
 import type { StatefulSetObserved } from "../../controller/kinds/stateful_set/state.ts";
 import type { StatefulSetOptions } from "../../controller/kinds/stateful_set/strategy.ts";
+import { mostCreations } from "../../controller/rollout/writes/creation_room.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { StatefulSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
@@ -40,6 +41,7 @@ export class Model extends ClusterModel<StatefulSet> {
       revisions: this.sortedRevisions(),
       revisionData: (revision) => this.revisions.get(revision)?.data,
       failures: {},
+      creationRoom: mostCreations,
       pullJobs: undefined,
     };
   }

@@ -25,6 +25,7 @@ export function observeCloneSet(
     ...observeRollout(set, compileSelector(set.spec.selector), reader, writes, options),
     pods: indexes.of(owner, () => newIndex(set, reader, writes)),
     claims: [...reader.owned.claims.of(owner)],
+    creationRoom: writes.creationRoom(owner),
     nodeLabels: (node) => reader.nodes.get(node)?.labels,
   };
 }

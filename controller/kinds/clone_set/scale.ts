@@ -53,7 +53,7 @@ function planCreation(state: CloneSetState, decisions: Decisions): void {
   // A successor sent before a deletion is answered may be stored first: more pods than replicas and maxSurge allow.
   const awaited = pods.count("deleting") + awaitedBack(state);
   const wanted = Math.max(0, Math.min(numbers.createLimit, numbers.missing - awaited));
-  const count = Math.min(wanted, creationRoom(state));
+  const count = Math.min(wanted, state.observed.creationRoom);
   if (count < wanted)
     decisions.wait({
       reason: "Burst",
@@ -75,15 +75,6 @@ function planCreation(state: CloneSetState, decisions: Decisions): void {
       until: "that pod is gone",
     });
   }
-}
-
-/** Each creation that waits holds the manifest of a pod, and a set may want tens of thousands: the rest is decided later. */
-export const mostCreations = 4_000;
-
-/** More are decided once half of them are through, so that there are always some to send. */
-function creationRoom({ pods }: CloneSetState): number {
-  const creating = pods.count("creating");
-  return creating > mostCreations / 2 ? 0 : mostCreations - creating;
 }
 
 /** Pods whose way out is not answered yet, and that come back once it is: where they do not count, nothing is made for them. */

@@ -6,8 +6,8 @@ import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { randomOf, settle } from "../../../testkit/controller/workload_history.ts";
 import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
+import { creationRoom, mostCreations } from "../../rollout/writes/creation_room.ts";
 import { planCloneSet } from "./plan.ts";
-import { mostCreations } from "./scale.ts";
 import { cloneSetState } from "./state.ts";
 
 const hook = "example.com/held";
@@ -75,7 +75,11 @@ function withLateWrites(spec: Parameters<typeof cloneSet>[1]) {
   const writes = new LateWrites();
   const random = randomOf(23);
   const plan = () => {
-    const observed = model.observed(model.index(writes.pods));
+    const creating = { ofAll: writes.size, own: writes.size };
+    const observed = {
+      ...model.observed(model.index(writes.pods)),
+      creationRoom: creationRoom(creating),
+    };
     return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
   };
   return { model, writes, plan };

@@ -10,6 +10,7 @@ import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
+import { mostCreations } from "../../rollout/writes/creation_room.ts";
 import { sharedCaches } from "../../runtime/caches.ts";
 import { observeStatefulSet } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
@@ -42,7 +43,11 @@ class Bench {
 
   plan() {
     const { model } = this;
-    const writes = { pending: () => this.writes.pods, failures: () => ({}) };
+    const writes = {
+      pending: () => this.writes.pods,
+      failures: () => ({}),
+      creationRoom: () => mostCreations,
+    };
     const state = { writes, indexes: this.#indexes };
     const observed = observeStatefulSet(model.set, this.#caches, defaultOptions, state);
     return planStatefulSet(

@@ -26,6 +26,7 @@ export function observeStatefulSet(
     pods: indexes.of(ownerKeyOf(set.metadata), () => newIndex(set, reader, writes)),
     podNamed: (name) => reader.pods.get(keyOf({ namespace, name })),
     claimNamed: (name) => reader.claims.get(keyOf({ namespace, name })),
+    creationRoom: writes.creationRoom(ownerKeyOf(set.metadata)),
   };
 }
 

@@ -7,6 +7,7 @@ import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { plainClaim } from "../../../testkit/controller/projection_builder.ts";
 import { defaultOptions, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
 import { ownerKey, ownerKeyOf } from "../../plan/owners.ts";
+import { mostCreations } from "../../rollout/writes/creation_room.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { sharedCaches } from "../../runtime/caches.ts";
 import { observeStatefulSet } from "./observe.ts";
@@ -34,7 +35,7 @@ function world() {
         barePod(name, { labels: { app: "app" }, controller, resourceVersion: `${version++}`, ...change }),
       ),
     plan() {
-      const writes = { pending: () => pending, failures: () => ({}) };
+      const writes = { pending: () => pending, failures: () => ({}), creationRoom: () => mostCreations };
       const observed = observeStatefulSet(set, caches, defaultOptions, { writes, indexes });
       return planStatefulSet(
         statefulSetState({ observed, options: defaultOptions, now: 0, random: noChance }),

@@ -22,13 +22,17 @@ export function planWindow(state: StatefulSetState, decisions: Decisions): boole
   const { strategy, pods } = state;
   const { unhealthy, acting } = pods.groups;
   const { ordered, scaleMaxUnavailable } = strategy;
-  const creation = { outdated: pods.count("behind") };
+  const creation = { outdated: pods.count("behind"), room: state.observed.creationRoom };
   const isLimited = ordered || Number.isFinite(scaleMaxUnavailable);
   let unavailable = 0;
   for (const { ordinal, member } of pods.entries(isLimited ? unhealthy : acting)) {
     if (ordinal === undefined) continue;
     if (unavailable >= scaleMaxUnavailable) {
       waitForScaleLimit(state, decisions, ordinal);
+      return false;
+    }
+    if (member === undefined && creation.room <= 0) {
+      waitForCreations(decisions);
       return false;
     }
     if (member === undefined) planMissing(state, decisions, ordinal, creation);
@@ -73,11 +77,19 @@ function waitForScaleLimit(state: StatefulSetState, decisions: Decisions, ordina
   });
 }
 
+function waitForCreations(decisions: Decisions): void {
+  decisions.wait({
+    reason: "Burst",
+    message: "more pods are missing than may be created at a time",
+    until: "those under way are created",
+  });
+}
+
 function planMissing(
   state: StatefulSetState,
   decisions: Decisions,
   ordinal: number,
-  creation: { outdated: number },
+  creation: { outdated: number; room: number },
 ): void {
   const name = `${state.name}-${ordinal}`;
   if (state.observed.podNamed(name) !== undefined) {
@@ -92,6 +104,7 @@ function planMissing(
   }
   const revision = revisionFor(state, ordinal, creation.outdated);
   if (revision.name !== state.update.name) creation.outdated++;
+  creation.room--;
   decisions.take(createStatefulSetPod(state, revision, ordinal, claims));
 }
 

@@ -17,6 +17,7 @@ import type {
   PodPatchAction,
   RolloutEffect,
 } from "../../rollout/writes/actions.ts";
+import { creationRoom } from "../../rollout/writes/creation_room.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { CREATION } from "../../rollout/writes/pod_actions.ts";
 import type { KindDeps } from "../kind.ts";
@@ -96,6 +97,8 @@ interface QueuedAction {
 
 interface CreationLine {
   withdrawn: boolean;
+  /** Of its creations: those that have not ended. */
+  underWay: number;
 }
 
 interface Begun {
@@ -108,6 +111,8 @@ export class Performer<T extends StatusObject = StatusObject> {
   readonly #executor: KindExecutor<T>;
   readonly #owners = new Map<OwnerKey, InFlight<T>>();
   readonly #running = new Set<Promise<unknown>>();
+  /** Creations of all owners that have not ended. */
+  #creating = 0;
 
   constructor(deps: KindDeps<T>, settings: PerformerSettings) {
     this.#deps = deps;
@@ -127,6 +132,13 @@ export class Performer<T extends StatusObject = StatusObject> {
 
   failures(owner: OwnerKey): Failures {
     return this.#owners.get(owner)?.failures ?? {};
+  }
+
+  creationRoom(owner: OwnerKey): number {
+    const lines = this.#owners.get(owner)?.creations ?? [];
+    let own = 0;
+    for (const { underWay } of lines) own += underWay;
+    return creationRoom({ ofAll: this.#creating, own });
   }
 
   inFlight(owner: OwnerKey): number {
@@ -368,11 +380,16 @@ export class Performer<T extends StatusObject = StatusObject> {
 
   /** Ends as the first creation that is not done. */
   async #create(flight: InFlight<T>, creations: readonly PodCreation[]): Promise<Ended> {
-    const line: CreationLine = { withdrawn: false };
+    const line: CreationLine = { withdrawn: false, underWay: creations.length };
     flight.creations.add(line);
+    this.#creating += line.underWay;
+    const ended = (count: number): void => {
+      line.underWay -= count;
+      this.#creating -= count;
+    };
     let stopped: Ended | undefined;
     const create = async (action: PodCreation) => {
-      const created = await this.#begun(flight, action);
+      const created = await this.#begun(flight, action).finally(() => ended(1));
       if (created !== "done") stopped ??= created;
     };
     let next = 0;
@@ -390,6 +407,7 @@ export class Performer<T extends StatusObject = StatusObject> {
     };
     await Promise.all(Array.from({ length: OUTSTANDING }, inTurn));
     flight.creations.delete(line);
+    ended(line.underWay);
     // Withdrawn ones are no longer there, and a later plan may have decided pods of the same names.
     if (!line.withdrawn) for (const { after } of creations.slice(next)) flight.pods.delete(after.uid);
     return stopped ?? "done";

@@ -3,6 +3,7 @@ import { type Client, KubeError, type Pod, type RequestOptions, type Resource } 
 import { performerOn, shownAs } from "../../../testkit/controller/performer_scene.ts";
 import { acceptedPod, ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
+import { mostCreations } from "../../rollout/writes/creation_room.ts";
 import { createPod, deletePod, type PodWriteSettings, patchPod } from "../../rollout/writes/pod_actions.ts";
 
 const metadata = {
@@ -169,3 +170,29 @@ t.test("what waits for a place in the window is withdrawn when the workload chan
     t.same(isSent ? [] : scene.happened.filter(isEvent), [], "nothing is told");
   }
 });
+
+t.test(
+  "creations are under way until they have ended: answered, refused with those after them, or withdrawn",
+  async (t) => {
+    const creations = Array.from({ length: 20 }, (_, index) =>
+      createPod({ ...metadata, name: `app-${index}` }, spec, 0),
+    );
+    for (const end of ["answered", "refused", "withdrawn"]) {
+      const place = Promise.withResolvers<void>();
+      const { once, changed, creationRoom, clock } = performerOn({
+        create: async (resource, _namespace, body) => {
+          await place.promise;
+          if (end === "refused") throw new KubeError("Forbidden", "quota", { status: 403 });
+          return shownAs(resource, Object(body));
+        },
+      });
+      const ended = once(...creations);
+      await clock.settle();
+      t.equal(creationRoom(), mostCreations - 20, end);
+      if (end === "withdrawn") changed();
+      place.resolve();
+      await ended;
+      t.equal(creationRoom(), mostCreations, end);
+    }
+  },
+);

@@ -1,0 +1,40 @@
+import t from "tap";
+import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
+import { noChance } from "../../../testkit/controller/no_chance.ts";
+import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import { creationRoom, mostCreations } from "../../rollout/writes/creation_room.ts";
+import { planStatefulSet } from "./plan.ts";
+import { statefulSetState } from "./state.ts";
+
+t.test("many pods in parallel are created in parts, from the lowest ordinal on, and none is missing", (t) => {
+  const replicas = 2.5 * mostCreations;
+  const model = new Model(statefulSet("app", { replicas, podManagementPolicy: "Parallel" }));
+  const writes = new LateWrites();
+  const plan = () => {
+    const observed = {
+      ...model.observed(model.index(writes.pods)),
+      creationRoom: creationRoom({ ofAll: writes.size, own: writes.size }),
+    };
+    return planStatefulSet(
+      statefulSetState({ observed, options: defaultOptions, now: model.now, random: noChance }),
+    );
+  };
+  let most = 0;
+  for (let pass = 0; model.pods.size < replicas && pass < 20; pass++) {
+    const { actions, waiting } = plan();
+    for (const action of actions) {
+      if (action.type === "create pod") writes.begin(action, model.now);
+      else model.perform(action);
+    }
+    const begun = model.pods.size + writes.size;
+    const isPart = waiting.some(({ reason }) => reason === "Burst");
+    t.equal(isPart, begun < replicas && begun > 0, `${begun} begun`);
+    most = Math.max(most, writes.size);
+    for (let count = 0; count < mostCreations / 3; count++)
+      writes.answer(0, (action) => model.perform(action));
+    t.equal(model.pods.has(`app-${model.pods.size}`), false, "the lowest ordinals are there");
+  }
+  t.equal(most, mostCreations);
+  t.equal(model.pods.size, replicas);
+  t.end();
+});
