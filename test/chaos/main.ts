@@ -175,6 +175,7 @@ async function testChaos(): Promise<void> {
     nodes: 0,
     outageMs: 10_000,
     storeMembers: 3,
+    storeDiskMb: 512,
     environment: process.env,
     serverFlags: auditFlags(join(folder, "policy.json"), logsIn(folder)[0]),
     onStage: (name, ms) => print(`stage: ${name} in ${(ms / 1000).toFixed(1)} s`),

@@ -110,6 +110,17 @@ const storeLeaderless: Trouble = {
   },
 };
 
+const diskFull: Trouble = {
+  number: "disk",
+  title: "the disk of the member of etcd that leads is full, and has room again",
+  forMs: 30_000,
+  staleMs: 30_000,
+  async begin({ cluster }) {
+    const free = await cluster.faults.fillStoreLeaderDisk();
+    return async () => free();
+  },
+};
+
 const lagMs = 3_000;
 
 const behind: Trouble = {
@@ -141,5 +152,6 @@ export const troubles: readonly Trouble[] = [
   clockMoved,
   serverAway,
   storeLeaderless,
+  diskFull,
   behind,
 ];

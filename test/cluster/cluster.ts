@@ -48,6 +48,8 @@ export interface ClusterOptions {
   readonly podsUseApi?: boolean;
   /** Members of etcd; default 1. */
   readonly storeMembers?: number;
+  /** Of a disk for each of them alone; default: they share that of the cluster's folder. */
+  readonly storeDiskMb?: number;
   /** Of every API server, after the usual ones. */
   readonly serverFlags?: readonly string[];
   /** Called after each stage with its name and duration in milliseconds. */
@@ -89,6 +91,11 @@ export interface ClusterFaults {
   serverAway(): Promise<void>;
   /** Kills the member of etcd that leads the others; resolves to what starts it again. */
   killStoreLeader(): Promise<() => void>;
+  /**
+   * Fills the disk of the member of etcd that leads; there must be disks of `storeDiskMb`. Resolves once the member has ended, to what
+   * frees its disk and starts it again.
+   */
+  fillStoreLeaderDisk(): Promise<() => void>;
 }
 
 /** Builds the Kubernetes programs unless they are there; resolves to the script's last words. */
@@ -233,7 +240,7 @@ class LocalCluster implements TestCluster {
     const pki = join(this.folder, "pki");
     writeKubeconfig(this.kubeconfig, this.#url, pki, "admin");
     this.#api = connect(this.kubeconfig);
-    this.#members.start();
+    await this.#members.start(this.#options.storeDiskMb);
     await this.#startServer();
     for (const [name, port] of [
       ["kube-controller-manager", portAt(this.#ports, 1)],
@@ -324,6 +331,7 @@ class LocalCluster implements TestCluster {
       await this.#startServer();
     },
     killStoreLeader: () => this.#members.killLeader(),
+    fillStoreLeaderDisk: () => this.#members.fillLeaderDisk(),
   };
 
   async #startNodes(names: readonly string[], imageArchive: string): Promise<void> {

@@ -1,11 +1,16 @@
 /** etcd, of one member or of several, on loopback. */
+import { execFile } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { request } from "undici";
 import { portAt } from "../../testkit/cli/free_ports.ts";
 import { isRecord } from "./api.ts";
 import { Patience } from "./patience.ts";
 import type { Service } from "./processes.ts";
+
+const run = promisify(execFile);
 
 interface Member {
   readonly name: string;
@@ -39,7 +44,9 @@ export class Store {
     return this.#members.map(({ url }) => url);
   }
 
-  start(): void {
+  /** `diskMb`: each member has a disk of its own, of so many MB; else they keep their files in the folder. */
+  async start(diskMb: number | undefined): Promise<void> {
+    if (diskMb !== undefined) for (const member of this.#members) await this.#mount(member, diskMb);
     for (const member of this.#members) this.#startMember(member);
   }
 
@@ -61,6 +68,36 @@ export class Store {
     return () => this.#startMember(leader);
   }
 
+  /**
+   * Fills the disk of the member that leads, which must be its own. Resolves once it has ended, as etcd does when it cannot write, to
+   * what frees the disk and starts it again.
+   */
+  async fillLeaderDisk(): Promise<() => void> {
+    const leader = await this.#leader();
+    const filler = join(this.#diskOf(leader), "filler");
+    // It ends when nothing more can be written, which is an error.
+    await run("dd", ["if=/dev/zero", `of=${filler}`, "bs=64k"]).catch(() => undefined);
+    const patience = new Patience(30_000);
+    while (leader.service?.exitCode() === undefined) {
+      if (patience.isOver) throw new Error(`${leader.name} still runs ${patience} after its disk was filled`);
+      await sleep(200);
+    }
+    return () => {
+      rmSync(filler);
+      this.#startMember(leader);
+    };
+  }
+
+  async #mount(member: Member, mb: number): Promise<void> {
+    const disk = this.#diskOf(member);
+    mkdirSync(disk, { mode: 0o700 });
+    await run("mount", ["-t", "tmpfs", "-o", `size=${mb}m,mode=700`, "tmpfs", disk]);
+  }
+
+  #diskOf({ name }: Member): string {
+    return join(this.#folder, name);
+  }
+
   async #leader(): Promise<Member> {
     const patience = new Patience(30_000);
     while (!patience.isOver) {
@@ -76,7 +113,7 @@ export class Store {
     const { name, url, peers } = member;
     member.service = this.#service(name, "etcd", [
       `--name=${name}`,
-      `--data-dir=${join(this.#folder, name)}`,
+      `--data-dir=${join(this.#diskOf(member), "data")}`,
       `--listen-client-urls=${url}`,
       `--advertise-client-urls=${url}`,
       `--listen-peer-urls=${peers}`,
