@@ -277,8 +277,8 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "an agent does not say that a pull has ended",
     file: "node/images/plan.ts",
-    from: "    if (present?.version === version && !isEnded) {\n      tasks.set(key, present);",
-    to: '    if (present?.version === version && !isEnded) {\n      tasks.set(key, { ...present, phase: "Pulling" });',
+    from: "tasks.set(key, askedFor(present, createdAt));",
+    to: 'tasks.set(key, { ...askedFor(present, createdAt), phase: "Pulling" });',
     needs: ['PullJob"'],
   },
   {

@@ -66,6 +66,7 @@ export class ProcessClock implements Clock {
   readonly #clock: VirtualClock;
   #dead = false;
   #skewMs = 0;
+  #setAt = Number.NEGATIVE_INFINITY;
   /** While it is stopped: what has come meanwhile, and which timers are due. */
   #held: { readonly messages: (() => void)[]; readonly timers: (() => void)[] } | undefined;
 
@@ -135,6 +136,12 @@ export class ProcessClock implements Clock {
 
   skew(ms: number): void {
     this.#skewMs = ms;
+    this.#setAt = this.#clock.now();
+  }
+
+  /** When it was last set, by the clock of all: milliseconds since the epoch. */
+  get setAt(): number {
+    return this.#setAt;
   }
 
   die(): void {

@@ -228,16 +228,21 @@ function isMaturing(
 ): boolean {
   const minReady = Math.max(...minReadySeconds(states));
   if (minReady === 0) return false;
-  return !areClocksRight(cluster) || readySince(before) + minReady * 1000 + staleMs > cluster.clock.now();
+  const since = readySince(before);
+  return since < clocksRightSince(cluster) || since + minReady * 1000 + staleMs > cluster.clock.now();
 }
 
-/** Ready for as long as any of the states asks for; where clocks are wrong nobody can tell for how long. */
+/** Ready for as long as any of the states asks for; of what became ready before clocks were right nobody can tell for how long. */
 function availability(
   cluster: ObservedCluster,
   states: readonly StoredObject[],
 ): (pod: StoredObject) => boolean {
-  const minReady = areClocksRight(cluster) ? Math.min(...minReadySeconds(states)) : 0;
-  return (pod) => isReady(pod) && readySince(pod) + minReady * 1000 <= cluster.clock.now();
+  const minReady = Math.min(...minReadySeconds(states));
+  const rightSince = clocksRightSince(cluster);
+  return (pod) => {
+    const since = readySince(pod);
+    return isReady(pod) && (since < rightSince || since + minReady * 1000 <= cluster.clock.now());
+  };
 }
 
 function minReadySeconds(states: readonly StoredObject[]): number[] {
@@ -249,8 +254,10 @@ function readySince(pod: StoredObject): number {
   return conditionOf(pod, "Ready")?.since ?? 0;
 }
 
-function areClocksRight({ clock, replicas }: ObservedCluster): boolean {
-  return replicas.every((replica) => replica.clock.now() === clock.now());
+/** Milliseconds since the epoch; infinite while one is wrong. */
+function clocksRightSince({ clock, replicas }: ObservedCluster): number {
+  const areRight = replicas.every((replica) => replica.clock.now() === clock.now());
+  return areRight ? Math.max(...replicas.map((replica) => replica.clock.setAt)) : Number.POSITIVE_INFINITY;
 }
 
 function nodesOf(pods: readonly SeenPod[]): ReadonlySet<string> {

@@ -19,6 +19,11 @@ export interface ObservedAgents {
   subscribe(listener: (event: AgentEvent) => void): void;
 }
 
+interface SetTimes extends Times {
+  /** When the clock was last set: milliseconds since the epoch, by the right one. */
+  readonly setAt: number;
+}
+
 export interface ObservedCluster {
   /** Of what is looked at: that of the newest change. */
   readonly clock: Times & {
@@ -30,7 +35,7 @@ export interface ObservedCluster {
     readonly faults: Pick<Faults, "onWrite">;
   };
   /** That live, each with its own idea of the time. */
-  readonly replicas: readonly { readonly userAgent: string; readonly clock: Times }[];
+  readonly replicas: readonly { readonly userAgent: string; readonly clock: SetTimes }[];
   /** Where their disks and runtimes are looked at. */
   readonly agents?: ObservedAgents | undefined;
   objects(resource: string, namespace?: string): StoredObject[];
