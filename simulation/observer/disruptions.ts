@@ -37,6 +37,7 @@ export const disruptions: Rule = (write) => {
   if (pod.before === undefined || !isServing(pod.before) || (!pod.isGone && isServing(pod.now))) return wrong;
   // It was the controller who did it.
   pod.outSince = Number.NEGATIVE_INFINITY;
+  pod.wentAt = Number.NEGATIVE_INFINITY;
   pod.closedAt = write.now;
   if (isUnwanted(pod, states)) return wrong;
   wrong.push(...beyondBudget(write, owner, pod, states));
@@ -171,7 +172,8 @@ function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly Sto
 }
 
 /**
- * Pods that went out by themselves a moment ago count as in service: the controller may not have heard. Of a DaemonSet nodes are
+ * Pods that went out by themselves a moment ago count as in service, also if they are back and not available yet: the controller may
+ * not have heard. Of a DaemonSet nodes are
  * counted: one that has two pods while it surges is served by either.
  */
 function beyondBudget(
@@ -185,8 +187,7 @@ function beyondBudget(
   const heard = today - staleMs;
   const isAvailable = availability(cluster, states);
   const served = [...pods.values()].filter(
-    ({ now, isGone, outSince }) =>
-      (!isGone && isServing(now) && isAvailable(now)) || (outSince !== undefined && outSince >= heard),
+    ({ now, isGone, wentAt }) => (!isGone && isServing(now) && isAvailable(now)) || wentAt >= heard,
   );
   const isByNode = states.every((state) => kind.replicas(state) === undefined);
   const servedNodes = nodesOf(served);

@@ -23,6 +23,8 @@ export interface SeenPod {
   isTaken: boolean;
   /** When it went out of service, unless a controller did that; milliseconds of the clock. */
   outSince: number | undefined;
+  /** When it last went out of service by itself, also if it is back; the same clock. */
+  wentAt: number;
   /** When its workload's controller took it out of service; the same clock. */
   closedAt: number;
 }
@@ -154,6 +156,7 @@ export class Seen {
         isSurge: false,
         isTaken: false,
         outSince: undefined,
+        wentAt: Number.NEGATIVE_INFINITY,
         closedAt: Number.NEGATIVE_INFINITY,
       };
       this.#pods.set(key, pod);
@@ -169,11 +172,13 @@ export class Seen {
       pod.isFree = false;
     }
     if (!isOut) pod.outSince = undefined;
-    else
-      pod.outSince ??=
+    else if (pod.outSince === undefined) {
+      pod.outSince =
         pod.before !== undefined && isReady(pod.before)
           ? this.#cluster.clock.monotonic()
           : Number.NEGATIVE_INFINITY;
+      pod.wentAt = pod.outSince;
+    }
   }
 }
 
