@@ -22,7 +22,7 @@ export interface Trouble {
   /** So late controllers may be because of it. */
   readonly staleMs: number;
   /** Begins it; the result ends it. */
-  begin(stage: Stage): Promise<() => Promise<unknown>>;
+  begin(stage: Stage): Promise<() => unknown>;
 }
 
 const killed: Trouble = {
@@ -104,10 +104,7 @@ const storeLeaderless: Trouble = {
   title: "the member of etcd that leads is killed, and comes back",
   forMs: 30_000,
   staleMs: 30_000,
-  async begin({ cluster }) {
-    const revive = await cluster.faults.killStoreLeader();
-    return async () => revive();
-  },
+  begin: ({ cluster }) => cluster.faults.killStoreLeader(),
 };
 
 const diskFull: Trouble = {
@@ -115,10 +112,7 @@ const diskFull: Trouble = {
   title: "the disk of the member of etcd that leads is full, and has room again",
   forMs: 30_000,
   staleMs: 30_000,
-  async begin({ cluster }) {
-    const free = await cluster.faults.fillStoreLeaderDisk();
-    return async () => free();
-  },
+  begin: ({ cluster }) => cluster.faults.fillStoreLeaderDisk(),
 };
 
 const lagMs = 3_000;

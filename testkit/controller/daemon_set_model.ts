@@ -1,5 +1,4 @@
 /** The model cluster with one DaemonSet and some nodes. */
-
 import { DaemonIndex } from "../../controller/kinds/daemon_set/classify.ts";
 import { nodeEligibility } from "../../controller/kinds/daemon_set/eligibility.ts";
 import { FailedPods } from "../../controller/kinds/daemon_set/failed_pods.ts";

@@ -75,10 +75,9 @@ function withLateWrites(spec: Parameters<typeof cloneSet>[1]) {
   const writes = new LateWrites();
   const random = randomOf(23);
   const plan = () => {
-    const creating = { ofAll: writes.size, own: writes.size };
     const observed = {
       ...model.observed(model.index(writes.pods)),
-      creationRoom: creationRoom(creating),
+      creationRoom: creationRoom(writes.size, writes.size > 0),
     };
     return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
   };

@@ -13,7 +13,7 @@ t.test("many pods in parallel are created in parts, from the lowest ordinal on, 
   const plan = () => {
     const observed = {
       ...model.observed(model.index(writes.pods)),
-      creationRoom: creationRoom({ ofAll: writes.size, own: writes.size }),
+      creationRoom: creationRoom(writes.size, writes.size > 0),
     };
     return planStatefulSet(
       statefulSetState({ observed, options: defaultOptions, now: model.now, random: noChance }),

@@ -6,18 +6,12 @@
  */
 export const mostCreations = 1_000;
 
-/** Numbers of creations that are under way: decided, and not answered yet. */
-export interface Creations {
-  readonly ofAll: number;
-  /** Of the workload that is planned. */
-  readonly own: number;
-}
-
 /**
- * More are decided once half of them are through, so that there are always some to send. A workload that waits for none of its own
+ * `underWay`: creations of all workloads that are decided and not answered yet; `waits`: some of them are of the workload that is
+ * planned. More are decided once half of them are through, so that there are always some to send. A workload that waits for none of its own
  * may always have one, whatever others have under way.
  */
-export function creationRoom({ ofAll, own }: Creations): number {
-  const room = ofAll > mostCreations / 2 ? 0 : mostCreations - ofAll;
-  return own === 0 ? Math.max(room, 1) : room;
+export function creationRoom(underWay: number, waits: boolean): number {
+  const room = underWay > mostCreations / 2 ? 0 : mostCreations - underWay;
+  return waits ? room : Math.max(room, 1);
 }

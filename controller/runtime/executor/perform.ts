@@ -97,8 +97,6 @@ interface QueuedAction {
 
 interface CreationLine {
   withdrawn: boolean;
-  /** Of its creations: those that have not ended. */
-  underWay: number;
 }
 
 interface Begun {
@@ -135,10 +133,8 @@ export class Performer<T extends StatusObject = StatusObject> {
   }
 
   creationRoom(owner: OwnerKey): number {
-    const lines = this.#owners.get(owner)?.creations ?? [];
-    let own = 0;
-    for (const { underWay } of lines) own += underWay;
-    return creationRoom({ ofAll: this.#creating, own });
+    const lines = this.#owners.get(owner)?.creations.size ?? 0;
+    return creationRoom(this.#creating, lines > 0);
   }
 
   inFlight(owner: OwnerKey): number {
@@ -380,16 +376,16 @@ export class Performer<T extends StatusObject = StatusObject> {
 
   /** Ends as the first creation that is not done. */
   async #create(flight: InFlight<T>, creations: readonly PodCreation[]): Promise<Ended> {
-    const line: CreationLine = { withdrawn: false, underWay: creations.length };
+    const line: CreationLine = { withdrawn: false };
     flight.creations.add(line);
-    this.#creating += line.underWay;
-    const ended = (count: number): void => {
-      line.underWay -= count;
-      this.#creating -= count;
-    };
+    let left = creations.length;
+    this.#creating += left;
     let stopped: Ended | undefined;
     const create = async (action: PodCreation) => {
-      const created = await this.#begun(flight, action).finally(() => ended(1));
+      const created = await this.#begun(flight, action).finally(() => {
+        left--;
+        this.#creating--;
+      });
       if (created !== "done") stopped ??= created;
     };
     let next = 0;
@@ -407,7 +403,7 @@ export class Performer<T extends StatusObject = StatusObject> {
     };
     await Promise.all(Array.from({ length: OUTSTANDING }, inTurn));
     flight.creations.delete(line);
-    ended(line.underWay);
+    this.#creating -= left;
     // Withdrawn ones are no longer there, and a later plan may have decided pods of the same names.
     if (!line.withdrawn) for (const { after } of creations.slice(next)) flight.pods.delete(after.uid);
     return stopped ?? "done";
