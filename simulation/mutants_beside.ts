@@ -356,6 +356,12 @@ export const mutantsBeside: readonly Mutant[] = [
     to: "      await clock.sleep(1e9, this.#stop.signal);\n    } catch",
   },
   {
+    name: "the end of a job is stored whatever was changed meanwhile",
+    file: "controller/runtime/status_writer.ts",
+    from: "isEnd(before, after) ? {",
+    to: "isEnd(before, before ?? {}) ? {",
+  },
+  {
     name: "a status that lies is believed: it is not compared with what is stored",
     file: "controller/runtime/status_writer.ts",
     from: "    if (isEmpty(patch)) return undefined;",

@@ -186,10 +186,10 @@ export class Shell<T extends StatusObject> {
   #offer(key: string, object: T, { status, size = 0, settled = false }: Result): number | undefined {
     if (status === undefined) return undefined;
     const { objects } = this.#deps;
-    const { uid = "" } = object.metadata;
+    const { uid = "", resourceVersion } = object.metadata;
     // A write of the status may have been answered while the pass waited.
     const stored = objects.holds(key, uid) ? objects.get(key) : object;
-    return this.#status.offer({ key, uid }, stored?.status, status, size, settled);
+    return this.#status.offer({ key, uid, resourceVersion }, stored?.status, status, size, settled);
   }
 
   async #execute(

@@ -21,6 +21,8 @@ const RETRIES = { baseDelayMs: 5, maxDelayMs: 30_000 };
 export interface StatusTarget {
   key: string;
   uid: string;
+  /** Of the object that the status was worked out of. */
+  resourceVersion: string | undefined;
 }
 
 type StatusWriterDeps<T> = Pick<
@@ -82,7 +84,9 @@ export class StatusWriter<T> {
     const wait = entry.lastAt + statusPauseMs(size) - now;
     if (wait > 0 && !settled) return wait;
     const isUrgent = size <= SMALL_SIZE && this.#urgent < MOST_URGENT;
-    void this.#send(target, entry, after, { status: patch }, isUrgent);
+    // Nothing counts that is changed after the end: a change that came before it, unseen, has to be looked at first.
+    const metadata = isEnd(before, after) ? { resourceVersion: target.resourceVersion } : undefined;
+    void this.#send(target, entry, after, { ...(metadata && { metadata }), status: patch }, isUrgent);
     return undefined;
   }
 
@@ -125,8 +129,8 @@ export class StatusWriter<T> {
       await this.#patch(target, body, isUrgent ? "high" : "normal");
       this.#backoff.forget(uid);
     } catch (error) {
-      // A deletion that the cache has yet to hear of is nothing to warn of.
-      if (!signal.aborted && !isKubeError(error, "NotFound"))
+      // A deletion or a change that the cache has yet to hear of is nothing to warn of.
+      if (!signal.aborted && !isKubeError(error, "NotFound", "Conflict"))
         log.warn("the status could not be written", { error, object: key });
       // Forgotten meanwhile: nobody would take the failure away again.
       if (this.#entries.get(uid) === entry) queue.addAfter(key, this.#backoff.failed(uid, error));
@@ -153,6 +157,11 @@ export class StatusWriter<T> {
       throw error;
     }
   }
+}
+
+/** The API's jobs tell by it that they are over, whatever becomes of their spec. */
+function isEnd(before: object | undefined, after: object): boolean {
+  return "completionTime" in after && !(before !== undefined && "completionTime" in before);
 }
 
 function isEmpty(patch: unknown): boolean {

@@ -9,13 +9,13 @@ import { StatusWriter } from "./status_writer.ts";
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A writer of objects `a`, `b`, … at a time that stands still; `answer` is what becomes of a patch. */
-function scene(answer: (name: string, priority: string) => Promise<void>) {
+function scene(answer: (name: string, priority: string, body: object) => Promise<void>) {
   const clock = testClock();
   const queued: number[] = [];
   const client: Client = {
     ...fakeServer().client,
-    patch: async (resource, { name }, _patch, options = {}) => {
-      await answer(name, options.priority ?? "");
+    patch: async (resource, { name }, { body }, options = {}) => {
+      await answer(name, options.priority ?? "", body);
       const metadata = { namespace: "ns", name, uid: name, resourceVersion: "1" };
       return resource.codec.decode(Buffer.from(JSON.stringify({ metadata })), "application/json");
     },
@@ -31,7 +31,7 @@ function scene(answer: (name: string, priority: string) => Promise<void>) {
     objects: deps.objects,
     pass: (ms: number) => clock.skip(ms),
     offer: (name: string, before: object, after: object, size = 0, important = true) =>
-      status.offer({ key: `ns/${name}`, uid: name }, before, after, size, important),
+      status.offer({ key: `ns/${name}`, uid: name, resourceVersion: "7" }, before, after, size, important),
   };
 }
 
@@ -69,6 +69,25 @@ t.test("a workload that the server says is gone is there no more, before a watch
     ["ns/a", "ns/b"].map((key) => objects.get(key)?.metadata.name),
     [undefined, "b"],
   );
+});
+
+t.test("only the end of a job names the version that it was worked out of", async (t) => {
+  const sent: object[] = [];
+  const { offer, queued } = scene(async (_name, _priority, body) => {
+    sent.push(body);
+    if ("metadata" in body) throw new KubeError("Conflict", "another version", {});
+  });
+  const completionTime = "2026-01-01T00:00:00Z";
+  offer("a", {}, { desired: 1 });
+  offer("b", {}, { desired: 1, completionTime });
+  offer("c", { desired: 2, completionTime }, { desired: 1, completionTime });
+  await settled();
+  t.same(sent, [
+    { status: { desired: 1 } },
+    { metadata: { resourceVersion: "7" }, status: { desired: 1, completionTime } },
+    { status: { desired: 1 } },
+  ]);
+  t.same(queued, [5], "what was changed meanwhile is looked at soon");
 });
 
 t.test("a status that is refused is tried again ever more seldom, whatever else happens", async (t) => {
