@@ -48,7 +48,7 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Result
       return resource.codec.decode(text(), "application/json");
     },
     delete: async (_resource, _ref, options = {}) => {
-      answer(`delete ${options.uid} ${options.propagationPolicy}`);
+      answer(`delete ${options.uid} ${options.resourceVersion} ${options.propagationPolicy}`);
       return undefined;
     },
   };
@@ -135,7 +135,7 @@ t.test("actions are carried out in order, each on the version that the one befor
     'patch object {"metadata":{"uid":"u","resourceVersion":"5"},"spec":{"paused":true}}',
     'patch status {"metadata":{"uid":"u","resourceVersion":"6"},"status":{"replicas":1}}',
     "patch object {}",
-    "delete u Background",
+    "delete u 7 Background",
   ]);
   t.equal(objects.size, 0);
 });
@@ -256,6 +256,19 @@ t.test("what somebody else wrote is read once where a watch is late to tell of i
   refuse("Forbidden");
   await pass();
   t.notOk(sent.includes("get"), "no conflict");
+});
+
+t.test("an object that was changed meanwhile is looked at again before it is deleted", async (t) => {
+  const pass = (): Result => ({ effects: [{ type: "delete object" }] });
+  const { store, writeUnseen, refuse, sent, objects, pass: run } = scene({ pass });
+  store();
+  writeUnseen("7");
+  refuse("Conflict");
+  t.same(await run(), { requeueAfterMs: 100 });
+  refuse();
+  await run();
+  t.same(sent, ["delete u 5 Background", "get", "delete u 7 Background"]);
+  t.equal(objects.size, 0);
 });
 
 t.test("what the server says is gone is not planned for any more, before a watch tells of it", async (t) => {

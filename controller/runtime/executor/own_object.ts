@@ -143,10 +143,25 @@ export class OwnObject<T extends StatusObject> {
     return { resourceVersion, status: patch.status, rest: effects.slice(index + 1) };
   }
 
-  async #delete(key: string, { uid = "" }: ObjectMeta, effect: Settings): Promise<T | undefined> {
+  /** Of exactly what was looked at: what somebody changed meanwhile may be why it is to stay. */
+  async #delete(
+    key: string,
+    { uid = "", resourceVersion }: ObjectMeta,
+    effect: Settings,
+  ): Promise<T | undefined> {
     const { writesFor, resource, objects } = this.#deps;
-    const options = { ...this.#options(uid, effect), uid, propagationPolicy: "Background" } as const;
-    const left = await writesFor(scopeOf(key)).delete(resource, refOf(key), options);
+    const preconditions = { uid, resourceVersion };
+    const options = {
+      ...this.#options(uid, effect),
+      ...preconditions,
+      propagationPolicy: "Background",
+    } as const;
+    const left = await writesFor(scopeOf(key))
+      .delete(resource, refOf(key), options)
+      .catch(async (error: unknown) => {
+        if (isKubeError(error, "Conflict")) await this.#catchUp(key, resourceVersion);
+        throw error;
+      });
     if (left === undefined) objects.remove(key, uid);
     else objects.writeBack(left);
     return left;

@@ -374,9 +374,10 @@ merge patch clonesets app high {"metadata":{"uid":"set-1","resourceVersion":"1"}
   1 Forbidden, lost answer: again after 1 ms; warn patch workload failed error,object
 
 the end of a workload
-delete clonesets app high {"uid":"set-1","propagationPolicy":"Background"}
+delete clonesets app high {"uid":"set-1","resourceVersion":"1","propagationPolicy":"Background"}
   ok: holds no workload; again after 0 ms
-  1 Conflict, NotFound, Aborted: again after 1 ms
+  1 Conflict: > get clonesets app; holds workload 2; again after 1 ms
+  1 NotFound, Aborted: again after 1 ms
   1 Forbidden, lost answer: again after 1 ms; warn delete workload failed error,object
 
 a pull job
