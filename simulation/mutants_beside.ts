@@ -116,10 +116,17 @@ export const mutantsBeside: readonly Mutant[] = [
   },
   {
     name: "a CloneSet ignores minReadySeconds",
+    file: "controller/kinds/clone_set/strategy.ts",
+    from: "available: isAvailable(pod, minReadySeconds, now) && isAvailable(stored, minReadySeconds, now),",
+    to: "available: isAvailable(pod, 0, now) && isAvailable(stored, 0, now),",
+    needs: ['"minReadySeconds":30'],
+  },
+  {
+    name: "a CloneSet's status tells pods as available before their minReadySeconds are over",
     file: "controller/kinds/clone_set/classify.ts",
     from: "const available = ready && isAvailable(pod, context.strategy.minReadySeconds, context.now);",
     to: "const available = ready && isAvailable(pod, 0 * context.strategy.minReadySeconds, context.now);",
-    needs: ['"minReadySeconds":5'],
+    needs: ['"minReadySeconds":30'],
   },
   {
     name: "time alone makes no pod available",

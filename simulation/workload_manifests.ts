@@ -36,7 +36,7 @@ export const cloneSet: Maker = (chance, namespace, name) => {
       selector: selector(name),
       template: template(name, chance, {}, hooks.labels),
       ...hooks.spec,
-      minReadySeconds: chance.oneOf([0, 0, 5]),
+      minReadySeconds: chance.oneOf([0, 0, 5, 30]),
       revisionHistoryLimit: chance.whole(1, 3),
       updateStrategy: { type, paused: chance.is(0.1), ...strategy(chance) },
     },

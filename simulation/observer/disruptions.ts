@@ -246,17 +246,17 @@ function availability(
   };
 }
 
-function minReadySeconds(states: readonly StoredObject[]): number[] {
+export function minReadySeconds(states: readonly StoredObject[]): number[] {
   return states.map((state) => numberAt(state, "spec", "minReadySeconds"));
 }
 
 /** Milliseconds since the epoch. */
-function readySince(pod: StoredObject): number {
+export function readySince(pod: StoredObject): number {
   return conditionOf(pod, "Ready")?.since ?? 0;
 }
 
 /** Milliseconds since the epoch; infinite while one is wrong. */
-function clocksRightSince({ clock, replicas }: ObservedCluster): number {
+export function clocksRightSince({ clock, replicas }: ObservedCluster): number {
   const areRight = replicas.every((replica) => replica.clock.now() === clock.now());
   return areRight ? Math.max(...replicas.map((replica) => replica.clock.setAt)) : Number.POSITIVE_INFINITY;
 }

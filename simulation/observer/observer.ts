@@ -20,6 +20,7 @@ import { Seen } from "./seen.ts";
 import { missing } from "./settled.ts";
 import { sidecars } from "./sidecars.ts";
 import { spreads } from "./spreads.ts";
+import { statuses } from "./statuses.ts";
 
 export interface Violation {
   /** Milliseconds after the beginning. */
@@ -116,6 +117,7 @@ const rules: Readonly<Record<string, Rule>> = {
   pulls,
   looks,
   spreads,
+  statuses,
   theirs,
   leadership,
 };

@@ -12,7 +12,11 @@ export interface SeenPod {
   now: StoredObject;
   /** Before the newest change. */
   before: StoredObject | undefined;
+  /** In order; the last one is what it is now, or was when it went. */
+  readonly states: SeenState[];
   isGone: boolean;
+  /** Infinite while it is there; milliseconds of the clock. */
+  goneAt: number;
   /** When it was created; milliseconds of the clock. */
   readonly bornAt: number;
   /** A sidecar changed while it was out of service anyway. */
@@ -30,7 +34,7 @@ export interface SeenPod {
 }
 
 /** A state, and since when it was the newest: milliseconds of the clock. */
-interface SeenState {
+export interface SeenState {
   readonly since: number;
   readonly object: StoredObject;
 }
@@ -43,7 +47,10 @@ export interface SeenOwner {
   readonly name: string;
   readonly states: SeenState[];
   isGone: boolean;
+  /** That were created for it. */
   readonly pods: Map<string, SeenPod>;
+  /** That it has ever controlled. */
+  readonly controlled: Map<string, SeenPod>;
 }
 
 export class Seen {
@@ -122,6 +129,7 @@ export class Seen {
       states: [],
       isGone: false,
       pods: new Map<string, SeenPod>(),
+      controlled: new Map<string, SeenPod>(),
     };
     this.#owners.set(uid, owner);
     owner.isGone = type === "DELETED";
@@ -150,7 +158,9 @@ export class Seen {
         born: object,
         now: object,
         before: undefined,
+        states: [],
         isGone: false,
+        goneAt: Number.POSITIVE_INFINITY,
         bornAt: this.#cluster.clock.monotonic(),
         isFree: false,
         isSurge: false,
@@ -165,7 +175,11 @@ export class Seen {
       pod.before = pod.now;
       pod.now = object;
     }
+    this.#owners.get(controllerOf(object)?.uid ?? "")?.controlled.set(uid, pod);
     pod.isGone = change.type === "DELETED";
+    if (pod.isGone) pod.goneAt = this.#cluster.clock.monotonic();
+    pod.states.push({ since: this.#cluster.clock.monotonic(), object });
+    if (pod.states.length > mostStates) pod.states.shift();
     const isOut = pod.isGone || !isReady(object);
     if (!isOut) {
       pod.isTaken = false;

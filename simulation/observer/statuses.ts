@@ -1,0 +1,93 @@
+/** What a workload's status says of its pods was true at some time of those in which its controller may have looked at them. */
+import type { StoredObject } from "../../sandbox/index.ts";
+import { clocksRightSince, isByController, minReadySeconds, readySince } from "./disruptions.ts";
+import { conditionIs, controllerOf, isReady, nodeOf, numberAt, stateLabel } from "./fields.ts";
+import type { Rule, SeenWrite } from "./rule.ts";
+import type { SeenOwner, SeenPod, SeenState } from "./seen.ts";
+
+/** Whether a pod counts: in a state that lasted until then (milliseconds since the epoch). */
+type Counts = (pod: StoredObject, until: number) => boolean;
+
+interface Bound {
+  /** Pods that may count. */
+  readonly most: Counts;
+  /** Pods that have to. */
+  readonly least: Counts;
+}
+
+export const statuses: Rule = (write) => {
+  const { cluster, seen, namespace, name, staleMs } = write;
+  const [resource = "", subresource] = write.resource.split("/");
+  if (!isByController(write) || subresource !== "status") return [];
+  const object = cluster.objects(resource, namespace).find(({ metadata }) => metadata.name === name);
+  const owner = object && seen.owner(object.metadata.uid ?? "");
+  if (object === undefined || owner === undefined || owner.isGone) return [];
+  const isByNode = owner.kind.replicas(object) === undefined;
+  const ready = isByNode ? "numberReady" : "readyReplicas";
+  const available = isByNode ? "numberAvailable" : "availableReplicas";
+  return [
+    ...untrue(write, owner, object, ready, { most: mayBeReady, least: isReady }),
+    ...untrue(write, owner, object, available, availability(write, seen.recent(owner, staleMs))),
+  ];
+};
+
+/** Ready also while it is on its way out: when its controller counts it no more, its kind says. */
+function mayBeReady(pod: StoredObject): boolean {
+  return conditionIs(pod, "Ready", "True");
+}
+
+/** Spec cloneset, rule 7: not while a hook has it. Of what became ready before clocks were right nobody can tell for how long it has been. */
+function availability({ cluster }: SeenWrite, states: readonly StoredObject[]): Bound {
+  const rightSince = clocksRightSince(cluster);
+  const asked = minReadySeconds(states);
+  const [least, most] = [Math.min(...asked) * 1000, Math.max(...asked) * 1000];
+  return {
+    most: (pod, until) => {
+      const since = readySince(pod);
+      return mayBeReady(pod) && (since < rightSince || least === 0 || since + least <= until);
+    },
+    least: (pod, until) => {
+      const since = readySince(pod);
+      const isSure = most === 0 || (since >= rightSince && since + most <= until);
+      return isReady(pod) && ["", "Normal"].includes(pod.metadata.labels?.[stateLabel] ?? "") && isSure;
+    },
+  };
+}
+
+function untrue(
+  { cluster: { clock }, now, staleMs }: SeenWrite,
+  owner: SeenOwner,
+  object: StoredObject,
+  field: string,
+  { most, least }: Bound,
+): string[] {
+  const heard = now - staleMs;
+  const toEpoch = clock.now() - now;
+  const { uid } = object.metadata;
+  const isOf = (pod: StoredObject): boolean => controllerOf(pod)?.uid === uid;
+  const all = [...owner.controlled.values()];
+  const mayCount = all.filter((pod) =>
+    spans(pod, heard, now).some((span) => isOf(span.object) && most(span.object, span.until + toEpoch)),
+  );
+  const haveTo = all.filter(
+    (pod) =>
+      pod.bornAt < heard &&
+      !pod.isGone &&
+      spans(pod, heard, now).every((span) => isOf(span.object) && least(span.object, heard + toEpoch)),
+  );
+  const isByNode = owner.kind.replicas(object) === undefined;
+  const told = numberAt(object, "status", field);
+  const highest = isByNode ? new Set(mayCount.map(({ now }) => nodeOf(now))).size : mayCount.length;
+  // Of two pods on a node one counts.
+  const lowest = isByNode ? 0 : haveTo.length;
+  return told > highest || told < lowest
+    ? [`${owner.name}: status.${field} is ${told}, though ${lowest} to ${highest} were so`]
+    : [];
+}
+
+/** What a pod was since then, and until when each time; milliseconds of the clock. */
+function spans({ states, goneAt }: SeenPod, since: number, now: number): (SeenState & { until: number })[] {
+  return states
+    .map((state, index) => ({ ...state, until: states[index + 1]?.since ?? Math.min(goneAt, now) }))
+    .filter(({ until }) => until >= since);
+}
