@@ -129,6 +129,13 @@ export const mutantsBeside: readonly Mutant[] = [
     needs: ['"minReadySeconds":30'],
   },
   {
+    name: "a CloneSet's status counts pods of each revision as updated",
+    file: "controller/kinds/clone_set/classify.ts",
+    from: 'if (!sameRevision(pod.labels[REVISION_LABEL] ?? "", context.updateRevision)) return;',
+    to: "",
+    needs: ['"kind":"CloneSet"'],
+  },
+  {
     name: "time alone makes no pod available",
     file: "controller/rollout/pods/min_ready.ts",
     from: "    if (left !== undefined && left > 0) decisions.requeueAfter(left);",
@@ -347,8 +354,8 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "what failed is tried again at once",
     file: "controller/runtime/executor/backoff.ts",
-    from: "    this.#held.set(id, { failures, retryAt: this.#options.clock.monotonic() + ms });",
-    to: "    this.#held.set(id, { failures, retryAt: this.#options.clock.monotonic() + 0 * ms });",
+    from: "const delay = Math.max(atLeastMs, backoffMs(",
+    to: "const delay = 0 * Math.max(atLeastMs, backoffMs(",
   },
   {
     name: "what failed is counted as the first failure each time",
@@ -365,14 +372,20 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "the end of a job is stored whatever was changed meanwhile",
     file: "controller/runtime/status_writer.ts",
-    from: "isEnd(before, after) ? {",
+    from: "isEnd(before, status) ? {",
     to: "isEnd(before, before ?? {}) ? {",
   },
   {
     name: "a status that lies is believed: it is not compared with what is stored",
     file: "controller/runtime/status_writer.ts",
-    from: "    if (isEmpty(patch)) return undefined;",
-    to: "    if (isEmpty(patch) || before !== undefined) return undefined;",
+    from: "    if (offered.isEmpty) return undefined;",
+    to: "    if (offered.isEmpty || before !== undefined) return undefined;",
+  },
+  {
+    name: "a status that has waited for its turn tells what was so when it was decided",
+    file: "controller/runtime/status_writer.ts",
+    from: "      bodyWhenSent: () => newest().body,",
+    to: "",
   },
   {
     name: "a replica acquires a lease without comparing its version",

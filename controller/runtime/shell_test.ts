@@ -82,6 +82,7 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Result
       const held = objects.get(key);
       if (held !== undefined) objects.upsert({ ...held, metadata: { ...held.metadata, ...metadata } });
     },
+    settle: () => clock.settle(),
     pass: () =>
       shell.reconcile(key).then(
         (outcome) => outcome,
@@ -113,6 +114,7 @@ t.test("a status is compared with what is stored when the pass is over", async (
   });
   begun.resolve();
   await pass;
+  await s.settle();
   t.same(s.sent, ['patch status {"status":{"replicas":null}}']);
 });
 

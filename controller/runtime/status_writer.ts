@@ -32,10 +32,23 @@ type StatusWriterDeps<T> = Pick<
   queue: Pick<WorkQueue, "addAfter">;
 };
 
+/** A status as it should be, and what makes the stored one so. */
+interface Offer {
+  readonly status: object;
+  readonly body: object;
+  readonly isEmpty: boolean;
+}
+
+/** A write in flight. */
+interface Writing {
+  /** The newest: what it sends when its turn comes. */
+  offered: Offer;
+  /** What it has sent, or did not have to send. */
+  sent: Offer;
+}
+
 interface Entry {
-  /** The status that a write in flight leads to. */
-  sending: object | undefined;
-  heldBack: boolean;
+  writing: Writing | undefined;
   lastAt: number;
 }
 
@@ -69,24 +82,21 @@ export class StatusWriter<T> {
     settled: boolean,
   ): number | undefined {
     this.#isUsed = true;
-    const known = this.#entries.get(target.uid);
-    if (known?.sending !== undefined) {
-      // What counts is what will be stored: the status may be on its way back to what is stored still.
-      known.heldBack = !jsonEqual(known.sending, after);
+    const offered = offerOf(target, before, after);
+    const entry = this.#entry(target.uid);
+    if (entry.writing !== undefined) {
+      entry.writing.offered = offered;
       return undefined;
     }
-    const patch = createMergePatch(before ?? {}, after);
-    if (isEmpty(patch)) return undefined;
-    const entry = this.#entry(target.uid);
+    if (offered.isEmpty) return undefined;
     const now = this.#deps.clock.monotonic();
     const heldMs = this.#backoff.leftMs(target.uid);
     if (heldMs > 0) return heldMs;
     const wait = entry.lastAt + statusPauseMs(size) - now;
     if (wait > 0 && !settled) return wait;
     const isUrgent = size <= SMALL_SIZE && this.#urgent < MOST_URGENT;
-    // Nothing counts that is changed after the end: a change that came before it, unseen, has to be looked at first.
-    const metadata = isEnd(before, after) ? { resourceVersion: target.resourceVersion } : undefined;
-    void this.#send(target, entry, after, { ...(metadata && { metadata }), status: patch }, isUrgent);
+    entry.writing = { offered, sent: offered };
+    void this.#send(target, entry, entry.writing, isUrgent);
     return undefined;
   }
 
@@ -95,7 +105,11 @@ export class StatusWriter<T> {
    * knows nothing of the version that it replaces. What this writer stores is in the cache before a watch tells of it.
    */
   isByOthers(uid: string, before: object | undefined, after: object | undefined): boolean {
-    return this.#isUsed && !jsonEqual(before, after) && !jsonEqual(this.#entries.get(uid)?.sending, after);
+    return (
+      this.#isUsed &&
+      !jsonEqual(before, after) &&
+      !jsonEqual(this.#entries.get(uid)?.writing?.sent.status, after)
+    );
   }
 
   forget(uid: string): void {
@@ -106,27 +120,21 @@ export class StatusWriter<T> {
   #entry(uid: string): Entry {
     let entry = this.#entries.get(uid);
     if (entry === undefined) {
-      entry = { sending: undefined, heldBack: false, lastAt: Number.NEGATIVE_INFINITY };
+      entry = { writing: undefined, lastAt: Number.NEGATIVE_INFINITY };
       this.#entries.set(uid, entry);
     }
     return entry;
   }
 
-  async #send(
-    target: StatusTarget,
-    entry: Entry,
-    status: object,
-    body: object,
-    isUrgent: boolean,
-  ): Promise<void> {
+  async #send(target: StatusTarget, entry: Entry, writing: Writing, isUrgent: boolean): Promise<void> {
     const { clock, log, queue, signal } = this.#deps;
     const { key, uid } = target;
-    entry.sending = status;
-    entry.heldBack = false;
+    let isBehind = false;
     entry.lastAt = clock.monotonic();
     if (isUrgent) this.#urgent++;
     try {
-      await this.#patch(target, body, isUrgent ? "high" : "normal");
+      await this.#patch(target, writing, isUrgent ? "high" : "normal");
+      isBehind = !jsonEqual(writing.sent.status, writing.offered.status);
       this.#backoff.forget(uid);
     } catch (error) {
       // A deletion or a change that the cache has yet to hear of is nothing to warn of.
@@ -134,29 +142,48 @@ export class StatusWriter<T> {
         log.warn("the status could not be written", { error, object: key });
       // Forgotten meanwhile: nobody would take the failure away again.
       if (this.#entries.get(uid) === entry) queue.addAfter(key, this.#backoff.failed(uid, error));
-      return;
     } finally {
-      entry.sending = undefined;
+      entry.writing = undefined;
       if (isUrgent) this.#urgent--;
     }
-    if (entry.heldBack) queue.addAfter(key, this.#gatheringMs(key));
+    if (isBehind) queue.addAfter(key, this.#gatheringMs(key));
   }
 
-  async #patch({ key, uid }: StatusTarget, body: object, priority: Priority): Promise<void> {
+  /** The newest status is sent, also where the write has waited for long, for its turn or for a server that was busy. */
+  async #patch({ key, uid }: StatusTarget, writing: Writing, priority: Priority): Promise<void> {
     const { writesFor, objects, resource, signal } = this.#deps;
     // Gone, or replaced by another of its name, which gets its own status.
     if (!objects.holds(key, uid)) return;
-    // A line of its own: it does not wait for all pods of the workload.
-    const options = { subresource: "status", flow: `${uid} status`, priority, signal } as const;
+    const newest = (): Offer => {
+      writing.sent = writing.offered;
+      return writing.sent;
+    };
+    const options = {
+      subresource: "status",
+      // A line of its own: it does not wait for all pods of the workload.
+      flow: `${uid} status`,
+      priority,
+      signal,
+      isWanted: () => !newest().isEmpty,
+      bodyWhenSent: () => newest().body,
+    } as const;
+    const patch = { type: "merge", body: writing.offered.body } as const;
     try {
-      objects.writeBack(
-        await writesFor(scopeOf(key)).patch(resource, refOf(key), { type: "merge", body }, options),
-      );
+      objects.writeBack(await writesFor(scopeOf(key)).patch(resource, refOf(key), patch, options));
     } catch (error) {
+      // It is as it should be again.
+      if (isKubeError(error, "Aborted") && writing.sent.isEmpty) return;
       dropIfGone(objects, key, uid, error);
       throw error;
     }
   }
+}
+
+function offerOf({ resourceVersion }: StatusTarget, before: object | undefined, status: object): Offer {
+  const patch = createMergePatch(before ?? {}, status);
+  // Nothing counts that is changed after the end: a change that came before it, unseen, has to be looked at first.
+  const metadata = isEnd(before, status) ? { metadata: { resourceVersion } } : {};
+  return { status, body: { ...metadata, status: patch }, isEmpty: isEmpty(patch) };
 }
 
 /** The API's jobs tell by it that they are over, whatever becomes of their spec. */

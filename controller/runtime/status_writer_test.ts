@@ -8,14 +8,22 @@ import { StatusWriter } from "./status_writer.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A writer of objects `a`, `b`, … at a time that stands still; `answer` is what becomes of a patch. */
-function scene(answer: (name: string, priority: string, body: object) => Promise<void>) {
+/**
+ * A writer of objects `a`, `b`, … at a time that stands still; `answer` is what becomes of a patch, for which there is a place in the
+ * window at once, or after `turn`.
+ */
+function scene(
+  answer: (name: string, priority: string, body: object) => Promise<void>,
+  turn?: () => Promise<void>,
+) {
   const clock = testClock();
   const queued: number[] = [];
   const client: Client = {
     ...fakeServer().client,
-    patch: async (resource, { name }, { body }, options = {}) => {
-      await answer(name, options.priority ?? "", body);
+    patch: async (resource, { name }, patch, options = {}) => {
+      if (turn !== undefined) await turn();
+      if (options.isWanted?.() === false) throw new KubeError("Aborted", "not wanted", {});
+      await answer(name, options.priority ?? "", options.bodyWhenSent?.() ?? Object(patch.body));
       const metadata = { namespace: "ns", name, uid: name, resourceVersion: "1" };
       return resource.codec.decode(Buffer.from(JSON.stringify({ metadata })), "application/json");
     },
@@ -126,6 +134,27 @@ t.test("a status that turns back to the stored one while another is written is o
   t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 4 }), 1);
   t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 2 }), 1);
   t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 4 }, { readyReplicas: 3 }), 0);
+});
+
+t.test("the newest status is sent, however long its write has waited for its turn", async (t) => {
+  const turns: (() => void)[] = [];
+  const sent: object[] = [];
+  const { offer, queued } = scene(
+    async (_name, _priority, body) => void sent.push(body),
+    () => new Promise((resolve) => turns.push(resolve)),
+  );
+  const write = async (...offered: object[]): Promise<object[]> => {
+    for (const after of offered) offer("a", { readyReplicas: 4 }, after);
+    turns.at(-1)?.();
+    await settled();
+    return sent.splice(0);
+  };
+  t.same(await write({ readyReplicas: 1 }, { readyReplicas: 2 }, { readyReplicas: 3 }), [
+    { status: { readyReplicas: 3 } },
+  ]);
+  t.same(await write({ readyReplicas: 3 }, { readyReplicas: 4 }), [], "it is as it should be again");
+  t.same(await write({ readyReplicas: 3 }), [{ status: { readyReplicas: 3 } }], "that is no failure");
+  t.same(queued, []);
 });
 
 t.test(

@@ -128,7 +128,7 @@ function tooEarly({ name }: SeenOwner, { born, before, now, isGone }: SeenPod): 
     ]),
   );
   // What never ran, and has the image that it was made with, is not waited for (spec inplace-update, rule 15 d).
-  if (!running.has("main") && mainImage(now) === mainImage(born)) return [];
+  if (!running.has("main") && mainImageOf(now) === mainImageOf(born)) return [];
   // A SidecarSet's update does not wait for that of the workload, nor the other way round.
   return listAt(now, "spec", "containers")
     .filter((container) => textAt(container, "name") === "main")
@@ -139,12 +139,13 @@ function tooEarly({ name }: SeenOwner, { born, before, now, isGone }: SeenPod): 
 /** Its image was changed while it was in service. */
 function inService({ name }: SeenOwner, { before, now, isGone }: SeenPod): string[] {
   if (before === undefined || isGone || !isReady(before) || !isReady(now)) return [];
-  return mainImage(before) === mainImage(now)
+  return mainImageOf(before) === mainImageOf(now)
     ? []
-    : [`${name}: ${now.metadata.name} got ${mainImage(now)} while it was in service`];
+    : [`${name}: ${now.metadata.name} got ${mainImageOf(now)} while it was in service`];
 }
 
-function mainImage(pod: StoredObject): string {
+/** Of a pod or a template. */
+export function mainImageOf(pod: unknown): string {
   const containers = listAt(pod, "spec", "containers");
   return textAt(
     containers.find((container) => textAt(container, "name") === "main"),
@@ -210,7 +211,7 @@ function idleOf(pods: SeenOwner["pods"], state: StoredObject): number {
   const [main] = listAt(state, "spec", "template", "spec", "containers");
   // The status may not know of the newest template yet.
   const isOld = (pod: StoredObject): boolean =>
-    revisionOf(pod) !== revision || mainImage(pod) !== textAt(main, "image");
+    revisionOf(pod) !== revision || mainImageOf(pod) !== textAt(main, "image");
   return [...pods.values()].filter(
     ({ now, isGone }) => !isGone && isActive(now) && !isReady(now) && !isDoomed(now) && isOld(now),
   ).length;

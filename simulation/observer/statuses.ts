@@ -1,12 +1,12 @@
 /** What a workload's status says of its pods was true at some time of those in which its controller may have looked at them. */
 import type { StoredObject } from "../../sandbox/index.ts";
-import { clocksRightSince, isByController, minReadySeconds, readySince } from "./disruptions.ts";
-import { conditionIs, controllerOf, isReady, nodeOf, numberAt, stateLabel } from "./fields.ts";
+import { clocksRightSince, isByController, mainImageOf, minReadySeconds, readySince } from "./disruptions.ts";
+import { at, conditionIs, controllerOf, isReady, nodeOf, numberAt, stateLabel } from "./fields.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
 import type { SeenOwner, SeenPod, SeenState } from "./seen.ts";
 
-/** Whether a pod counts: in a state that lasted until then (milliseconds since the epoch). */
-type Counts = (pod: StoredObject, until: number) => boolean;
+/** Whether a pod counts at that time (milliseconds since the epoch). */
+type Counts = (pod: StoredObject, time: number) => boolean;
 
 interface Bound {
   /** Pods that may count. */
@@ -25,11 +25,21 @@ export const statuses: Rule = (write) => {
   const isByNode = owner.kind.replicas(object) === undefined;
   const ready = isByNode ? "numberReady" : "readyReplicas";
   const available = isByNode ? "numberAvailable" : "availableReplicas";
+  const updated = isByNode ? "updatedNumberScheduled" : "updatedReplicas";
   return [
+    ...untrue(write, owner, object, updated, { most: isUpdated(owner, object), least: () => false }),
     ...untrue(write, owner, object, ready, { most: mayBeReady, least: isReady }),
     ...untrue(write, owner, object, available, availability(write, seen.recent(owner, staleMs))),
   ];
 };
+
+/** Asks for the image of the generation that the status names, or of a later one: until its revision exists a generation is not named. */
+function isUpdated({ states }: SeenOwner, object: StoredObject): Counts {
+  const named = numberAt(object, "status", "observedGeneration");
+  const about = states.filter(({ object: { metadata } }) => (metadata.generation ?? 0) >= named);
+  const images = about.map((state) => mainImageOf(at(state.object, "spec", "template")));
+  return (pod) => images.includes(mainImageOf(pod));
+}
 
 /** Ready also while it is on its way out: when its controller counts it no more, its kind says. */
 function mayBeReady(pod: StoredObject): boolean {
@@ -42,13 +52,13 @@ function availability({ cluster }: SeenWrite, states: readonly StoredObject[]): 
   const asked = minReadySeconds(states);
   const [least, most] = [Math.min(...asked) * 1000, Math.max(...asked) * 1000];
   return {
-    most: (pod, until) => {
+    most: (pod, time) => {
       const since = readySince(pod);
-      return mayBeReady(pod) && (since < rightSince || least === 0 || since + least <= until);
+      return mayBeReady(pod) && (since < rightSince || least === 0 || since + least <= time);
     },
-    least: (pod, until) => {
+    least: (pod, time) => {
       const since = readySince(pod);
-      const isSure = most === 0 || (since >= rightSince && since + most <= until);
+      const isSure = most === 0 || (since >= rightSince && since + most <= time);
       return isReady(pod) && ["", "Normal"].includes(pod.metadata.labels?.[stateLabel] ?? "") && isSure;
     },
   };
@@ -62,18 +72,17 @@ function untrue(
   { most, least }: Bound,
 ): string[] {
   const heard = now - staleMs;
-  const toEpoch = clock.now() - now;
   const { uid } = object.metadata;
   const isOf = (pod: StoredObject): boolean => controllerOf(pod)?.uid === uid;
   const all = [...owner.controlled.values()];
   const mayCount = all.filter((pod) =>
-    spans(pod, heard, now).some((span) => isOf(span.object) && most(span.object, span.until + toEpoch)),
+    spans(pod, heard, now).some((span) => isOf(span.object) && most(span.object, clock.now())),
   );
   const haveTo = all.filter(
     (pod) =>
       pod.bornAt < heard &&
       !pod.isGone &&
-      spans(pod, heard, now).every((span) => isOf(span.object) && least(span.object, heard + toEpoch)),
+      spans(pod, heard, now).every((span) => isOf(span.object) && least(span.object, clock.now() - staleMs)),
   );
   const isByNode = owner.kind.replicas(object) === undefined;
   const told = numberAt(object, "status", field);
