@@ -8,6 +8,12 @@ import type { SeenOwner, SeenPod, SeenState } from "./seen.ts";
 /** Whether a pod counts at that time (milliseconds since the epoch). */
 type Counts = (pod: StoredObject, time: number) => boolean;
 
+/**
+ * How late a controller may be that still leads, in milliseconds. One that was stopped for longer may have sent a status before, without
+ * the version that it replaces; when it goes on, that is stored, and set right by the next.
+ */
+const longestLateMs = 10_000;
+
 interface Bound {
   /** Pods that may count. */
   readonly most: Counts;
@@ -18,7 +24,7 @@ interface Bound {
 export const statuses: Rule = (write) => {
   const { cluster, seen, namespace, name, staleMs } = write;
   const [resource = "", subresource] = write.resource.split("/");
-  if (!isByController(write) || subresource !== "status") return [];
+  if (!isByController(write) || subresource !== "status" || staleMs > longestLateMs) return [];
   const object = cluster.objects(resource, namespace).find(({ metadata }) => metadata.name === name);
   const owner = object && seen.owner(object.metadata.uid ?? "");
   if (object === undefined || owner === undefined || owner.isGone) return [];
