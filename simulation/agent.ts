@@ -66,7 +66,9 @@ export class Agent {
       wire: options.clock,
       process: this.#clock,
       refused: (method) => {
-        if (method === "GET") this.#hears = false;
+        if (method !== "GET" || !this.#hears) return;
+        this.#hears = false;
+        options.happened({ type: "refused", node, hears: false });
       },
       random,
       server,

@@ -46,6 +46,7 @@ export class AgentPulls {
         if (image.startsWith(`${node} `) && now - since < savedMs) this.#done.delete(image);
       return;
     }
+    if (event.type === "refused") return;
     const { reference, type } = event;
     const image = `${node} ${reference}`;
     const order = this.#order(node, reference);

@@ -6,10 +6,13 @@ interface Times {
   now(): number;
 }
 
-/** Of an agent that keeps files; `hears`: nothing that it has read in this life was refused. */
+/**
+ * Of an agent that keeps files: it died, was refused what it wanted to read for the first time in this life, or its runtime begins to
+ * pull an image, or has pulled it. `hears`: nothing that it has read in this life was refused.
+ */
 export type AgentEvent = { readonly node: string; readonly hears: boolean } & (
   | { readonly type: "died" }
-  /** Its runtime begins to pull an image, or has pulled it. */
+  | { readonly type: "refused" }
   | { readonly type: "pulling" | "pulled"; readonly reference: string }
 );
 
