@@ -9,10 +9,15 @@ import type { Seen } from "./seen.ts";
 const overPhases = ["Succeeded", "Failed"];
 
 export const pulls: Rule = (write) => {
-  const { cluster, seen, resource, staleMs } = write;
+  const { cluster, seen, resource, name: written, staleMs } = write;
   if (!isByController(write) || resource !== "nodeimages.apps.kruise.io") return [];
   const nodes = cluster.objects(resource);
+  const node = nodes.find(({ metadata }) => metadata.name === written);
+  const before = new Set(node && ordersOf(seen.recentStates(node, Number.POSITIVE_INFINITY).at(-2)));
+  const begun = node === undefined ? [] : ordersOf(node).filter((order) => !before.has(order));
   return cluster.objects("imagepulljobs.apps.kruise.io").flatMap((job) => {
+    // Fewer may pull by now than have begun: what counts is who is told to.
+    if (!begun.some((order) => order.startsWith(job.metadata.uid ?? ""))) return [];
     const active = nodes.filter((node) => pullsFor(node, job, seen)).length;
     const most = Math.max(
       ...seen.recentStates(job, staleMs).map((state) => numberAt(state, "spec", "parallelism")),
@@ -23,6 +28,16 @@ export const pulls: Rule = (write) => {
       : [];
   });
 };
+
+/** Who wants which version of which image: a text each, which begins with the UID of the job. */
+function ordersOf(node: StoredObject | undefined): string[] {
+  return Object.entries(Object(at(node, "spec", "images"))).flatMap(([image, wanted]) =>
+    listAt(wanted, "tags").flatMap((tag) => {
+      const order = ["tag", "version", "createdAt"].map((name) => at(tag, name)).join(" ");
+      return ownersOf(tag).map((uid) => `${uid} ${image} ${order}`);
+    }),
+  );
+}
 
 /**
  * Has a tag of the job that its agent has not reported as over. Who shares the tag and asked after the job has begun the pull again:
