@@ -13,6 +13,7 @@ export const pulls: Rule = (write) => {
   if (!isByController(write) || resource !== "nodeimages.apps.kruise.io") return [];
   const nodes = cluster.objects(resource);
   const node = nodes.find(({ metadata }) => metadata.name === written);
+  // Of the generation before: what the write itself has changed.
   const before = new Set(node && ordersOf(seen.recentStates(node, Number.POSITIVE_INFINITY).at(-2)));
   const begun = node === undefined ? [] : ordersOf(node).filter((order) => !before.has(order));
   return cluster.objects("imagepulljobs.apps.kruise.io").flatMap((job) => {

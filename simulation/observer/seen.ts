@@ -12,11 +12,9 @@ export interface SeenPod {
   now: StoredObject;
   /** Before the newest change. */
   before: StoredObject | undefined;
-  /** In order; the last one is what it is now, or was when it went. */
+  /** In order; the last one is what it is now, or was when it went, since then. */
   readonly states: SeenState[];
   isGone: boolean;
-  /** Infinite while it is there; milliseconds of the clock. */
-  goneAt: number;
   /** When it was created; milliseconds of the clock. */
   readonly bornAt: number;
   /** A sidecar changed while it was out of service anyway. */
@@ -34,7 +32,7 @@ export interface SeenPod {
 }
 
 /** A state, and since when it was the newest: milliseconds of the clock. */
-export interface SeenState {
+interface SeenState {
   readonly since: number;
   readonly object: StoredObject;
 }
@@ -160,7 +158,6 @@ export class Seen {
         before: undefined,
         states: [],
         isGone: false,
-        goneAt: Number.POSITIVE_INFINITY,
         bornAt: this.#cluster.clock.monotonic(),
         isFree: false,
         isSurge: false,
@@ -177,7 +174,6 @@ export class Seen {
     }
     this.#owners.get(controllerOf(object)?.uid ?? "")?.controlled.set(uid, pod);
     pod.isGone = change.type === "DELETED";
-    if (pod.isGone) pod.goneAt = this.#cluster.clock.monotonic();
     pod.states.push({ since: this.#cluster.clock.monotonic(), object });
     if (pod.states.length > mostStates) pod.states.shift();
     const isOut = pod.isGone || !isReady(object);

@@ -3,7 +3,7 @@ import type { StoredObject } from "../../sandbox/index.ts";
 import { clocksRightSince, isByController, mainImageOf, minReadySeconds, readySince } from "./disruptions.ts";
 import { at, conditionIs, controllerOf, isReady, nodeOf, numberAt, stateLabel } from "./fields.ts";
 import type { Rule, SeenWrite } from "./rule.ts";
-import type { SeenOwner, SeenPod, SeenState } from "./seen.ts";
+import type { SeenOwner, SeenPod } from "./seen.ts";
 
 /** Whether a pod counts at that time (milliseconds since the epoch). */
 type Counts = (pod: StoredObject, time: number) => boolean;
@@ -82,13 +82,13 @@ function untrue(
   const isOf = (pod: StoredObject): boolean => controllerOf(pod)?.uid === uid;
   const all = [...owner.controlled.values()];
   const mayCount = all.filter((pod) =>
-    spans(pod, heard, now).some((span) => isOf(span.object) && most(span.object, clock.now())),
+    statesSince(pod, heard).some((state) => isOf(state) && most(state, clock.now())),
   );
   const haveTo = all.filter(
     (pod) =>
       pod.bornAt < heard &&
       !pod.isGone &&
-      spans(pod, heard, now).every((span) => isOf(span.object) && least(span.object, clock.now() - staleMs)),
+      statesSince(pod, heard).every((state) => isOf(state) && least(state, clock.now() - staleMs)),
   );
   const isByNode = owner.kind.replicas(object) === undefined;
   const told = numberAt(object, "status", field);
@@ -100,9 +100,9 @@ function untrue(
     : [];
 }
 
-/** What a pod was since then, and until when each time; milliseconds of the clock. */
-function spans({ states, goneAt }: SeenPod, since: number, now: number): (SeenState & { until: number })[] {
-  return states
-    .map((state, index) => ({ ...state, until: states[index + 1]?.since ?? Math.min(goneAt, now) }))
-    .filter(({ until }) => until >= since);
+/** What a pod was at that time (milliseconds of the clock) and later. */
+function statesSince({ states, isGone }: SeenPod, time: number): StoredObject[] {
+  const untilOf = (index: number, since: number): number =>
+    states[index + 1]?.since ?? (isGone ? since : Number.POSITIVE_INFINITY);
+  return states.filter(({ since }, index) => untilOf(index, since) >= time).map(({ object }) => object);
 }

@@ -150,14 +150,9 @@ export class OwnObject<T extends StatusObject> {
     effect: Settings,
   ): Promise<T | undefined> {
     const { writesFor, resource, objects } = this.#deps;
-    const preconditions = { uid, resourceVersion };
-    const options = {
-      ...this.#options(uid, effect),
-      ...preconditions,
-      propagationPolicy: "Background",
-    } as const;
+    const options = this.#options(uid, effect);
     const left = await writesFor(scopeOf(key))
-      .delete(resource, refOf(key), options)
+      .delete(resource, refOf(key), { ...options, uid, resourceVersion, propagationPolicy: "Background" })
       .catch(async (error: unknown) => {
         if (isKubeError(error, "Conflict")) await this.#catchUp(key, resourceVersion);
         throw error;
