@@ -9,7 +9,13 @@ import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { Revision } from "../../rollout/revisions/revisions.ts";
 import { createClaim } from "../../rollout/writes/claim_actions.ts";
 import { deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
-import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
+import {
+  hasWrongOwners,
+  missingClaims,
+  planClaimOwners,
+  tellBlockedClaim,
+  waitsForFormerPod,
+} from "./claims.ts";
 import { createStatefulSetPod, podWords } from "./pod_manifest.ts";
 import type { StatefulSetState } from "./state.ts";
 import type { StatefulSetMember } from "./strategy.ts";
@@ -201,7 +207,9 @@ export function planDeletion(state: StatefulSetState, decisions: Decisions, memb
   if (!decisions.isFree(member) || member.terminating) return;
   const hook = state.strategy.lifecycle?.preDelete;
   if (!isHooked(member.pod, hook)) {
-    decisions.take(deletePod(member.pod, podWords(state, "delete", member.pod.name)));
+    // A claim that was to go with a condemned pod is lost when that pod is wanted again, and deleted before its claim knows.
+    if (!hasWrongOwners(state, member))
+      decisions.take(deletePod(member.pod, podWords(state, "delete", member.pod.name)));
     return;
   }
   decisions.wait(waitingForHook(member.pod, "preDelete", hook, "off"));

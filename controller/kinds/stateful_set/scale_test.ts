@@ -2,6 +2,7 @@ import t from "tap";
 import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
 import { noChance } from "../../../testkit/controller/no_chance.ts";
 import { defaultOptions, Model, statefulSet } from "../../../testkit/controller/stateful_set_model.ts";
+import { settle } from "../../../testkit/controller/workload_history.ts";
 import { creationRoom, mostCreations } from "../../rollout/writes/creation_room.ts";
 import { planStatefulSet } from "./plan.ts";
 import { statefulSetState } from "./state.ts";
@@ -38,3 +39,56 @@ t.test("many pods in parallel are created in parts, from the lowest ordinal on, 
   t.equal(model.pods.size, replicas);
   t.end();
 });
+
+t.test(
+  "a pod that is wanted again is not made anew before its claims are the set's again: 4.10 rule 37",
+  (t) => {
+    for (const podManagementPolicy of ["OrderedReady", "Parallel"] as const) {
+      const model = new Model(
+        statefulSet("app", {
+          replicas: 2,
+          podManagementPolicy,
+          persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete", whenDeleted: "Retain" },
+          volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }],
+        }),
+      );
+      const plan = () =>
+        planStatefulSet(
+          statefulSetState({
+            observed: model.observed(),
+            options: defaultOptions,
+            now: model.now,
+            random: noChance,
+          }),
+        );
+      const settled = () => settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+      settled();
+      const { uid } = model.pods.get("app-1") ?? {};
+      model.changeSpec((spec) => {
+        spec.replicas = 1;
+      });
+      for (const action of plan().actions) model.perform(action);
+      t.match(model.claims.get("data-app-1")?.owners, [{ kind: "Pod", uid }], "to go with its pod");
+      model.changeSpec((spec) => {
+        spec.replicas = 2;
+        spec.template.spec.containers = [{ name: "main", image: "app:2" }];
+      });
+      t.same(
+        plan()
+          .actions.map(({ type }) => type)
+          .filter((type) => type !== "create revision"),
+        [],
+      );
+      for (const action of plan().actions) model.perform(action);
+      t.same(
+        plan().actions.map(({ type }) => type),
+        ["patch claim"],
+      );
+      const claim = model.claims.get("data-app-1")?.uid;
+      settled();
+      t.not(model.pods.get("app-1")?.uid, uid);
+      t.equal(model.claims.get("data-app-1")?.uid, claim);
+    }
+    t.end();
+  },
+);
