@@ -314,13 +314,15 @@ export function planClaims(state: CloneSetState, decisions: Decisions): void {
   const { claims } = state.observed;
   if (state.strategy.reuseClaims || claims.length === 0) return;
   const { toRelease } = state.pods.groups;
+  // Its deletion may be refused: while the server shows it as active, its claims are not left to it.
+  const isBeingDeleted = ({ name }: Pod): boolean => state.pods.at(name)?.stored !== undefined;
   const pods = new Map(state.pods.pods().map((pod) => [idOf(state, pod), pod]));
   for (const claim of claims) {
     const id = instanceId(claim);
     if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(state, claim)) continue;
     const pod = pods.get(id);
     if (pod === undefined) decisions.take(deleteClaim(claim));
-    else if (!isActive(pod) && !toRelease.has(pod.name))
+    else if (!isActive(pod) && !isBeingDeleted(pod) && !toRelease.has(pod.name))
       decisions.take(patchClaim(claim, podOwnedClaim(state, claim, pod)));
   }
 }

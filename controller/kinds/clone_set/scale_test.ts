@@ -321,3 +321,20 @@ t.test("a set of many pods is created in parts; there are always some to send, a
   t.equal(model.pods.size, replicas);
   t.end();
 });
+
+const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: {} }];
+
+t.test(
+  "claims are left to a pod that is inactive, not to one whose deletion may be refused: rule 20",
+  (t) => {
+    const { model, writes, plan } = withLateWrites({ replicas: 2, volumeClaimTemplates });
+    settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    model.changeSpec((spec) => {
+      spec.replicas = 1;
+    });
+    for (const action of plan().actions) writes.begin(action, model.now);
+    t.equal(writes.size, 1, "its deletion is not answered");
+    t.same(plan().actions, []);
+    t.end();
+  },
+);
