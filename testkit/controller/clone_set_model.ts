@@ -37,6 +37,7 @@ export class Model extends ClusterModel<CloneSet> {
       selector: compileSelector(this.set.spec.selector),
       pods,
       claims: [...this.claims.values()],
+      claimNamed: (name) => this.claims.get(name),
       revisions: this.sortedRevisions(),
       revisionData: (name) => this.revisions.get(name)?.data,
       failures: {},

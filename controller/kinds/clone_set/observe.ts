@@ -20,11 +20,13 @@ export function observeCloneSet(
   options: Pick<CloneSetOptions, "preDownload">,
   { writes, indexes }: ControllerState<CloneIndex> = justStarted,
 ): CloneSetObserved {
+  const { namespace = "" } = set.metadata;
   const owner = ownerKeyOf(set.metadata);
   return {
     ...observeRollout(set, compileSelector(set.spec.selector), reader, writes, options),
     pods: indexes.of(owner, () => newIndex(set, reader, writes)),
     claims: [...reader.owned.claims.of(owner)],
+    claimNamed: (name) => reader.claims.get(keyOf({ namespace, name })),
     creationRoom: writes.creationRoom(owner),
     nodeLabels: (node) => reader.nodes.get(node)?.labels,
   };

@@ -19,7 +19,7 @@ import { patchWorkload } from "../../rollout/writes/workload_actions.ts";
 import { storedCounts } from "./classify.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { planRefresh } from "./refresh.ts";
-import { planClaims, planRelease, planScale } from "./scale.ts";
+import { planClaims, planLostClaims, planRelease, planScale } from "./scale.ts";
 import type { CloneSetState } from "./state.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { CLAIM_HASH } from "./strategy.ts";
@@ -59,6 +59,7 @@ function decide(state: CloneSetState, decisions: Decisions): void {
   planScale(state, last);
   const isScaling = last.actions.some(({ type }) => type !== "event");
   planClaims(state, decisions);
+  planLostClaims(state, decisions);
   planPreDownload(state, decisions);
   planRefresh(state, decisions);
   planPodsToDelete(state, last);

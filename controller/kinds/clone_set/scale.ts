@@ -18,7 +18,7 @@ import { IN_PLACE_READY, isActive, isAvailable } from "../../rollout/pods/pod_st
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import { type Revision, shortHash, templateOf } from "../../rollout/revisions/revisions.ts";
 import type { PodCreation, PodDeletion } from "../../rollout/writes/actions.ts";
-import { deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
+import { createClaim, deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
 import { isBeingCreated } from "../../rollout/writes/pending_pods.ts";
 import { createPod, deletePod, patchPod, writePod } from "../../rollout/writes/pod_actions.ts";
 import { podWrite } from "../../rollout/writes/pod_patch.ts";
@@ -144,16 +144,19 @@ function isOwnClaim(state: CloneSetState, claim: PersistentVolumeClaim): boolean
   return claim.owners.some((owner) => owner.uid === state.uid);
 }
 
-function createCloneSetPod(state: CloneSetState, revision: Revision, id: string): PodCreation {
-  const { set } = state.observed;
-  const template = templateFor(state, revision);
-  const owner = ownerReference("CloneSet", state.name, state.uid);
-  const claims = (set.spec.volumeClaimTemplates ?? []).map((claim) => {
-    const volume = claim.metadata?.name ?? "";
-    const name = `${volume}-${state.name}-${id}`;
-    const labels = { ...set.spec.selector.matchLabels, [INSTANCE_ID]: id };
-    return { volume, name, body: claimBody(claim, name, state.namespace, labels, owner) };
+function claimsWanted({ observed: { set }, name: setName, uid, namespace }: CloneSetState, id: string) {
+  const owner = ownerReference("CloneSet", setName, uid);
+  const labels = { ...set.spec.selector.matchLabels, [INSTANCE_ID]: id };
+  return (set.spec.volumeClaimTemplates ?? []).map((template) => {
+    const volume = template.metadata?.name ?? "";
+    const name = `${volume}-${setName}-${id}`;
+    return { volume, name, body: claimBody(template, name, namespace, labels, owner) };
   });
+}
+
+function createCloneSetPod(state: CloneSetState, revision: Revision, id: string): PodCreation {
+  const template = templateFor(state, revision);
+  const claims = claimsWanted(state, id);
   const spec = withGates(
     withClaimVolumes(
       template,
@@ -174,7 +177,7 @@ function createCloneSetPod(state: CloneSetState, revision: Revision, id: string)
     },
     annotations: { ...template.metadata?.annotations, [STATE_TIME]: timestamp(state.now) },
     ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
-    ownerReferences: [owner],
+    ownerReferences: [ownerReference("CloneSet", state.name, state.uid)],
   };
   const present = new Set(state.observed.claims.map((claim) => claim.name));
   return createPod(metadata, spec, state.now, {
@@ -284,7 +287,10 @@ function surplusMembers(state: CloneSetState): CloneSetMember[] {
 }
 
 /** By name. */
-function membersIn({ pods }: CloneSetState, group: "preparingDelete" | "specified"): CloneSetMember[] {
+function membersIn(
+  { pods }: CloneSetState,
+  group: "preparingDelete" | "specified" | "unavailable",
+): CloneSetMember[] {
   return [...membersOf(pods.entries(pods.groups[group]))];
 }
 
@@ -324,6 +330,18 @@ export function planClaims(state: CloneSetState, decisions: Decisions): void {
     if (pod === undefined) decisions.take(deleteClaim(claim));
     else if (!isActive(pod) && !isBeingDeleted(pod) && !toRelease.has(pod.name))
       decisions.take(patchClaim(claim, podOwnedClaim(state, claim, pod)));
+  }
+}
+
+/** A pod that waits for a claim which somebody has deleted gets it again: nothing else would ever end its wait. */
+export function planLostClaims(state: CloneSetState, decisions: Decisions): void {
+  if ((state.observed.set.spec.volumeClaimTemplates ?? []).length === 0) return;
+  for (const { pod, busy } of membersIn(state, "unavailable")) {
+    const id = idOf(state, pod);
+    if (busy || pod.nodeName !== "" || id === "") continue;
+    for (const claim of claimsWanted(state, id))
+      if (state.observed.claimNamed(claim.name) === undefined)
+        decisions.take(createClaim(state.namespace, claim));
   }
 }
 

@@ -338,3 +338,23 @@ t.test(
     t.end();
   },
 );
+
+t.test("a pod that waits for a claim which somebody has deleted gets it again", (t) => {
+  for (const enablePVCReuse of [true, false]) {
+    const spec = { replicas: 2, scaleStrategy: { enablePVCReuse }, volumeClaimTemplates };
+    const { model, plan } = withLateWrites(spec);
+    const settled = () => settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    settled();
+    const before = [...model.claims.keys()];
+    const [first, second] = model.owned();
+    if (first === undefined || second === undefined) throw new Error("no pods were made");
+    for (const { name } of [first, second]) model.claims.delete(`data-${name}`);
+    model.change(first.name, { nodeName: "", phase: "Pending", conditions: [] });
+    settled();
+    const again = [...model.claims.keys()];
+    t.same(again, [`data-${first.name}`], "one that runs has its own until it goes");
+    t.ok(before.includes(`data-${first.name}`));
+    t.match([...model.claims.values()], [{ owners: [{ kind: "CloneSet" }] }]);
+  }
+  t.end();
+});

@@ -20,6 +20,8 @@ export interface CloneSetObserved extends ObservedRollout<CloneSet> {
   /** Owned pods, inactive ones included; writes in flight are already applied to them. */
   readonly pods: CloneIndex;
   readonly claims: readonly PersistentVolumeClaim[];
+  /** Of any owner. */
+  readonly claimNamed: (name: string) => PersistentVolumeClaim | undefined;
   /** How many pods more may be decided now: the others follow once those under way are created. */
   readonly creationRoom: number;
   /** Labels of a node, for topology spread. */
