@@ -126,6 +126,7 @@ function makeStorageClass(cluster: Cluster): void {
     provisioner: "sandbox.refit.dev/volumes",
     reclaimPolicy: "Delete",
     volumeBindingMode: "Immediate",
+    allowVolumeExpansion: true,
   });
 }
 

@@ -7,6 +7,8 @@ export type Act =
   | { readonly act: "delete"; readonly path: string }
   /** Of pods: `share` says which of those that are there. */
   | { readonly act: "delete pod" | "evict pod" | "crash container"; readonly share: number }
+  /** Of claims: as of pods. One that is replaced goes with its pod, and somebody else makes one by its name as soon as it is gone. */
+  | { readonly act: "delete claim" | "replace claim"; readonly share: number }
   /** By force also where it was made anew meanwhile. */
   | { readonly act: "recreate containers"; readonly share: number; readonly force?: boolean }
   /** Dies at once, or after so many of its writes are stored; comes back later. */

@@ -111,6 +111,26 @@ export function heldWhenDeleted(chance: Chance): Hooks {
   return chance.is(0.25) ? hooksOf(["preDelete"]) : { labels: {}, spec: {} };
 }
 
+/** Names of the volumes that each pod of a workload has for itself; mostly none. */
+export function ownVolumes(chance: Chance): readonly string[] {
+  return chance.is(0.35) ? chance.oneOf([["data"], ["data", "logs"]]) : [];
+}
+
+/** Of the volumes of these names, with sizes that chance draws. */
+export function claimTemplates(chance: Chance, names: readonly string[]): object {
+  if (names.length === 0) return {};
+  const spec = (): object => claimSpec(`${chance.whole(1, 3)}Gi`);
+  return { volumeClaimTemplates: names.map((name) => ({ metadata: { name }, spec: spec() })) };
+}
+
+export function hasClaims({ spec = {} }: Manifest): boolean {
+  return "volumeClaimTemplates" in spec;
+}
+
+export function claimSpec(storage: string): object {
+  return { accessModes: ["ReadWriteOnce"], resources: { requests: { storage } } };
+}
+
 function hooksOf(names: readonly string[]): Hooks {
   const labels = { [heldLabel]: "true" };
   const lifecycle = Object.fromEntries(names.map((name) => [name, { labelsHandler: labels }]));

@@ -1,13 +1,16 @@
 /** Carries out what a story says. */
 import type { StoredObject } from "../sandbox/index.ts";
 import type { Act } from "./act.ts";
+import { claimSpec, theirsLabel } from "./applied.ts";
 import type { SimulatedCluster } from "./cluster.ts";
+import { claimsOf } from "./observer/fields.ts";
 import type { Replica } from "./replica.ts";
 import { promptMs, type Stale } from "./story.ts";
 
 /** Who is stopped for longer leads no more. */
 const longestLedMs = 10_000;
 const cronJobs = "advancedcronjobs.apps.kruise.io";
+const claims = "persistentvolumeclaims";
 
 export class Cast {
   readonly #cluster: SimulatedCluster;
@@ -35,6 +38,9 @@ export class Cast {
       this.#withPod(share, ({ metadata: { name = "", namespace = "" } }) => {
         this.#cluster.server.nodes?.crashContainer(namespace, name, "main");
       }),
+    "delete claim": ({ share }) =>
+      this.#withClaim(share, (claim) => this.#ask("DELETE", pathOf(claim, claims))),
+    "replace claim": ({ share }) => this.#withClaim(share, (claim) => this.#replace(claim)),
     "recreate containers": ({ share, force }) =>
       this.#withPod(share, (pod) => this.#recreate(pod, share, force)),
     "kill replica": ({ number, afterWrites, downMs }) =>
@@ -178,6 +184,33 @@ export class Cast {
     if (pod !== undefined) act(pod);
   }
 
+  #withClaim(share: number, act: (claim: StoredObject) => void): void {
+    const found = this.#cluster
+      .objects(claims)
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const claim = found[Math.floor(share * found.length)];
+    if (claim !== undefined) act(claim);
+  }
+
+  #replace(claim: StoredObject): void {
+    const { uid, name = "", namespace } = claim.metadata;
+    const theirs = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name, namespace, labels: { [theirsLabel]: "true" } },
+      spec: claimSpec("2Gi"),
+    };
+    const stop = this.#cluster.server.cluster.subscribe(claims, ({ type, object }) => {
+      if (type !== "DELETED" || object.metadata.uid !== uid) return;
+      stop();
+      this.#ask("POST", `/api/v1/namespaces/${namespace}/${claims}`, theirs);
+    });
+    this.#ask("DELETE", pathOf(claim, claims));
+    for (const pod of this.#pods())
+      if (pod.metadata.namespace === namespace && claimsOf(pod).includes(name))
+        this.#ask("DELETE", pathOf(pod));
+  }
+
   #evict(pod: StoredObject): void {
     const { namespace, name } = pod.metadata;
     const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } };
@@ -220,8 +253,8 @@ export class Cast {
   }
 }
 
-function pathOf({ metadata: { namespace, name } }: StoredObject): string {
-  return `/api/v1/namespaces/${namespace}/pods/${name}`;
+function pathOf({ metadata: { namespace, name } }: StoredObject, resource = "pods"): string {
+  return `/api/v1/namespaces/${namespace}/${resource}/${name}`;
 }
 
 function nodeOf(pod: StoredObject): unknown {

@@ -1,5 +1,15 @@
 /** What people of a simulation apply, and how they change it. */
-import { type Applied, amount, apps, type Maker, object, selector, theirsLabel } from "./applied.ts";
+import {
+  type Applied,
+  amount,
+  apps,
+  claimSpec,
+  hasClaims,
+  type Maker,
+  object,
+  selector,
+  theirsLabel,
+} from "./applied.ts";
 import type { Chance } from "./chance.ts";
 import { broadcastJob, cronJob, ephemeralJob, imageListPullJob, imagePullJob } from "./job_manifests.ts";
 import { cloneSet, daemonSet, statefulSet, unitedDeployment } from "./workload_manifests.ts";
@@ -73,9 +83,11 @@ export const makers: readonly [Maker, ...Maker[]] = [
   resourceDistribution,
 ];
 
-/** What somebody else has under the name of a copy: it stays as it is. */
+/** What somebody else has under the name of a copy, which stays as it is, or of a claim of a pod, which is used as it is. */
 export function rivalOf(chance: Chance, { manifest }: Applied): Applied | undefined {
   const { kind, metadata } = manifest;
+  if (kind === "StatefulSet" && hasClaims(manifest))
+    return chance.is(0.3) ? claimOf(chance, metadata) : undefined;
   if (kind !== "ResourceDistribution" || !chance.is(0.3)) return undefined;
   const namespace = chance.oneOf(["blue", "green"]);
   return {
@@ -86,6 +98,21 @@ export function rivalOf(chance: Chance, { manifest }: Applied): Applied | undefi
       metadata: { name: metadata.name, namespace, labels: { [theirsLabel]: "true" } },
     },
     change: (each) => ({ data: { theirs: String(each.whole(1, 9)) } }),
+  };
+}
+
+function claimOf(chance: Chance, set: Applied["manifest"]["metadata"]): Applied {
+  const { namespace = "" } = set;
+  const name = `data-${set.name}-${chance.whole(0, 5)}`;
+  return {
+    path: `/api/v1/namespaces/${namespace}/persistentvolumeclaims/${name}`,
+    manifest: {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name, namespace, labels: { [theirsLabel]: "true" } },
+      spec: claimSpec("2Gi"),
+    },
+    change: (each) => ({ metadata: { annotations: { round: String(each.whole(1, 9)) } } }),
   };
 }
 

@@ -1,7 +1,46 @@
 /** Mistakes in kinds beside the three workloads, in what they share, and in what nodes do. */
 import type { Mutant } from "./mutant.ts";
 
+const ofClaims: readonly Mutant[] = [
+  {
+    name: "a StatefulSet's claims go with their pods although its policy retains them",
+    file: "controller/kinds/stateful_set/strategy.ts",
+    from: 'whenScaled: retention?.whenScaled === "Delete",',
+    to: "whenScaled: retention !== undefined,",
+    needs: ['"kind":"StatefulSet"', '"volumeClaimTemplates"'],
+  },
+  {
+    name: "a StatefulSet deletes a pod before its claims are bound to it",
+    file: "controller/kinds/stateful_set/scale.ts",
+    from: "if (bound && !member.terminating) planDeletion(",
+    to: "if (bound || !member.terminating) planDeletion(",
+    needs: ['"kind":"StatefulSet"', '"whenScaled":"Delete"'],
+  },
+  {
+    name: "a CloneSet deletes the claims of pods that somebody else deleted, though they are to be used again",
+    file: "controller/kinds/clone_set/scale.ts",
+    from: "if (state.strategy.reuseClaims || claims.length === 0) return;",
+    to: "if (claims.length === 0) return;",
+    needs: ['"disablePVCReuse":false'],
+  },
+  {
+    name: "a CloneSet does not use the claims of pods that are gone again",
+    file: "controller/kinds/clone_set/scale.ts",
+    from: "for (const claim of state.strategy.reuseClaims ? state.observed.claims : []) {",
+    to: "for (const claim of state.strategy.reuseClaims ? [] : state.observed.claims) {",
+    needs: ['"disablePVCReuse":false'],
+  },
+  {
+    name: "claims of the pods that a CloneSet deletes stay",
+    file: "controller/kinds/clone_set/scale.ts",
+    from: "    claims: claimsOf(state, pod),\n",
+    to: "    claims: [],\n",
+    needs: ['"disablePVCReuse":false'],
+  },
+];
+
 export const mutantsBeside: readonly Mutant[] = [
+  ...ofClaims,
   {
     name: "a SidecarSet ignores its partition",
     file: "controller/kinds/sidecar_set/update.ts",

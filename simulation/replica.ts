@@ -26,8 +26,9 @@ import { ProcessClock, type VirtualClock } from "./virtual_clock.ts";
 import type { Reviewer } from "./webhooks.ts";
 
 export const systemNamespace = "kruise-system";
-/** Without them two kinds are refused, and updates ask no budget. */
-const gates = "ImagePullJobGate=true,ResourceDistributionGate=true,PodUnavailableBudgetUpdateGate=true";
+/** Without them two kinds are refused, updates ask no budget, and no claim grows. */
+const gates =
+  "ImagePullJobGate=true,ResourceDistributionGate=true,PodUnavailableBudgetUpdateGate=true,StatefulSetAutoResizePVCGate=true";
 /** Of the account that a controller runs as. */
 const account = `system:serviceaccount:${systemNamespace}:kruise-manager`;
 

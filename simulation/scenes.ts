@@ -1,7 +1,7 @@
 /** Acts that belong together: chance alone hardly ever puts them next to each other. */
 import type { FaultRule } from "../sandbox/index.ts";
 import type { Act } from "./act.ts";
-import type { Applied } from "./applied.ts";
+import { type Applied, hasClaims, image } from "./applied.ts";
 import type { Chance } from "./chance.ts";
 import { imagePullJob } from "./job_manifests.ts";
 
@@ -25,11 +25,38 @@ const written = [
 const verb = ["create", "patch", "update", "delete"];
 
 export function sceneOf(chance: Chance, applied: readonly [Applied, ...Applied[]], nodes: number): Scene {
+  const [claiming, ...more] = applied.filter(({ manifest }) => hasClaims(manifest));
+  if (claiming !== undefined && chance.is(0.4)) return wantedAgain(chance, chance.oneOf([claiming, ...more]));
   if (chance.is(0.3)) return filesAlone(chance, nodes);
   if (chance.is(0.6)) return refusedMeanwhile(chance, chance.oneOf(applied));
   // Where a line of writes is the longest.
   const [first, ...others] = applied.filter(({ manifest }) => manifest.kind === "CloneSet");
   return secondThoughts(chance, chance.oneOf(first === undefined ? applied : [first, ...others]));
+}
+
+/** Pods are to go for good, and their claims with them; they are wanted again, with another image, while no claim can be written. */
+function wantedAgain(chance: Chance, { path }: Applied): Scene {
+  const forMs = chance.between(1_000, 30_000);
+  const ms = chance.between(20, 3_000);
+  const isLate = chance.is(0.5);
+  const effect: FaultRule["effect"] = isLate
+    ? { type: "latency", ms, jitterMs: ms }
+    : { type: "status", code: chance.oneOf([409, 500, 503]) };
+  const rule = { userAgent: "replica-", verb, resource: ["persistentvolumeclaims"], effect };
+  const template = { spec: { containers: [{ name: "main", image: image(chance) }] } };
+  const beginMs = chance.between(1, 300);
+  return {
+    lateMs: isLate ? 2 * ms : 0,
+    forMs: beginMs + forMs,
+    steps: [
+      { afterMs: 0, do: { act: "change", path, patch: { spec: { replicas: chance.whole(0, 1) } } } },
+      { afterMs: beginMs, do: { act: "fault", rule, forMs } },
+      {
+        afterMs: beginMs + chance.between(1, forMs),
+        do: { act: "change", path, patch: { spec: { replicas: chance.whole(2, 5), template } } },
+      },
+    ],
+  };
 }
 
 /** Nothing that a change asks for can be written for a while. The status can, so nothing but the refusals tells of it. */

@@ -5,7 +5,7 @@
 import { type Random, seededRandom } from "../kube/index.ts";
 import type { FaultRule } from "../sandbox/index.ts";
 import type { Act } from "./act.ts";
-import type { Applied } from "./applied.ts";
+import { type Applied, hasClaims } from "./applied.ts";
 import { Chance } from "./chance.ts";
 import { companionOf, makers, rivalOf } from "./manifests.ts";
 import { sceneOf } from "./scenes.ts";
@@ -155,7 +155,9 @@ class Teller {
       case 0:
         return chance.is(0.4) ? this.#delete(applied) : this.#podGoes();
       case 1:
-        return this.#podGoes();
+        return this.#applied.some((each) => hasClaims(each.manifest)) && chance.is(0.5)
+          ? { act: chance.oneOf(["delete claim", "replace claim"]), share: chance.share() }
+          : this.#podGoes();
       case 2:
         return chance.is(0.5)
           ? { act: "recreate containers", share: chance.share(), force: chance.is(0.3) }

@@ -3,6 +3,7 @@
 import {
   amount,
   apps,
+  claimTemplates,
   heldBy,
   heldWhenDeleted,
   image,
@@ -12,6 +13,7 @@ import {
   newImage,
   newPause,
   object,
+  ownVolumes,
   partition,
   selector,
   template,
@@ -21,6 +23,8 @@ import type { Chance } from "./chance.ts";
 export const cloneSet: Maker = (chance, namespace, name) => {
   const type = chance.oneOf(["InPlaceIfPossible", "InPlaceIfPossible", "ReCreate", "InPlaceOnly"]);
   const hooks = heldBy(chance);
+  const volumes = ownVolumes(chance);
+  const reuse = (each: Chance): object => ({ scaleStrategy: { disablePVCReuse: each.is(0.4) } });
   const strategy = (each: Chance): object => ({
     maxUnavailable: amount(each, 3),
     partition: partition(each),
@@ -35,12 +39,15 @@ export const cloneSet: Maker = (chance, namespace, name) => {
       replicas: chance.is(0.1) ? chance.whole(15, 30) : chance.whole(0, 7),
       selector: selector(name),
       template: template(name, chance, {}, hooks.labels),
+      ...(volumes.length > 0 ? { ...claimTemplates(chance, volumes), ...reuse(chance) } : {}),
       ...hooks.spec,
       minReadySeconds: chance.oneOf([0, 0, 5, 30]),
       revisionHistoryLimit: chance.whole(1, 3),
       updateStrategy: { type, paused: chance.is(0.1), ...strategy(chance) },
     },
     (each) => {
+      if (volumes.length > 0 && each.is(0.2))
+        return { spec: each.is(0.5) ? claimTemplates(each, volumes) : reuse(each) };
       switch (each.whole(0, 7)) {
         case 0:
           return { spec: { replicas: each.whole(0, 8) } };
@@ -67,6 +74,16 @@ export const statefulSet: Maker = (chance, namespace, name) => {
   });
   const hooks = heldBy(chance);
   const podUpdatePolicy = chance.oneOf(["InPlaceIfPossible", "ReCreate", "InPlaceOnly"]);
+  const volumes = ownVolumes(chance);
+  const retention = (each: Chance): object => {
+    const policy = (): string => each.oneOf(["Retain", "Delete"]);
+    return { persistentVolumeClaimRetentionPolicy: { whenScaled: policy(), whenDeleted: policy() } };
+  };
+  const claims = (each: Chance): object => ({
+    ...claimTemplates(each, volumes),
+    ...retention(each),
+    volumeClaimUpdateStrategy: { type: each.oneOf(["OnDelete", "OnPodRollingUpdate"]) },
+  });
   return object(
     `${apps}/v1beta1`,
     "statefulsets",
@@ -84,6 +101,7 @@ export const statefulSet: Maker = (chance, namespace, name) => {
         { readinessGates: [{ conditionType: "InPlaceUpdateReady" }] },
         hooks.labels,
       ),
+      ...(volumes.length > 0 ? claims(chance) : {}),
       ...hooks.spec,
       revisionHistoryLimit: chance.whole(1, 3),
       updateStrategy: {
@@ -92,6 +110,8 @@ export const statefulSet: Maker = (chance, namespace, name) => {
       },
     },
     (each) => {
+      if (volumes.length > 0 && each.is(0.2))
+        return { spec: each.is(0.5) ? claimTemplates(each, volumes) : retention(each) };
       switch (each.whole(0, 6)) {
         case 0:
           return { spec: { replicas: each.whole(0, 6) } };

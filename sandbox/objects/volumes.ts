@@ -18,7 +18,7 @@ export type VolumeObject = StoredObject & {
 };
 
 export type StorageClassObject = StoredObject &
-  Pick<V1StorageClass, "provisioner" | "volumeBindingMode" | "reclaimPolicy">;
+  Pick<V1StorageClass, "provisioner" | "volumeBindingMode" | "reclaimPolicy" | "allowVolumeExpansion">;
 
 export function isClaim(object: StoredObject | undefined): object is ClaimObject {
   return object !== undefined && isJsonObject(object["spec"]);

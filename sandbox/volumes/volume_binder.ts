@@ -1,6 +1,6 @@
 /**
  * Binds claims to volumes: to one that fits, else to a new one where the class has a provisioner. Releases and
- * deletes volumes after their claims, and keeps claims in use from vanishing.
+ * deletes volumes after their claims, keeps claims in use from vanishing, and lets volumes grow with their claims.
  */
 import { compileSelector, keyOf, quantityCompare, refOf } from "../../kube/core/index.ts";
 import type { ClusterChange } from "../cluster.ts";
@@ -155,7 +155,20 @@ export class VolumeBinder extends ClusterLoop {
 
   #named(name: string, claim: ClaimObject): VolumeObject | undefined {
     const volume = this.options.cluster.get(volumes, { name });
-    return isVolume(volume) && isFor(volume, claim) ? volume : undefined;
+    return isVolume(volume) && isFor(volume, claim) ? this.#grown(volume, claim) : undefined;
+  }
+
+  /** As by a driver that grows volumes while they are mounted: nothing waits for a restart of the pod. */
+  #grown(volume: VolumeObject, claim: ClaimObject): VolumeObject {
+    const { name = "" } = volume.metadata;
+    const wanted = claim.spec.resources?.requests?.["storage"] ?? "0";
+    const storageClass = this.#classOf(claim);
+    const canGrow = storageClass?.allowVolumeExpansion === true && storageClass.provisioner !== noProvisioner;
+    if (!canGrow || quantityCompare(volume.spec.capacity?.["storage"] ?? "0", wanted) >= 0) return volume;
+    const grown = this.options.cluster.update(volumes, { name }, (draft) => {
+      if (isVolume(draft)) draft.spec.capacity = { ...draft.spec.capacity, storage: wanted };
+    });
+    return isVolume(grown) ? grown : volume;
   }
 
   #findOrMake(claim: ClaimObject): VolumeObject | undefined {

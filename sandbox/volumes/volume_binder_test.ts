@@ -112,6 +112,24 @@ t.test(
   },
 );
 
+t.test("a bound volume grows with its claim where its class allows it", async (t) => {
+  const { clock, cluster, claim, theClaim, theVolume, storageClass } = setUp();
+  storageClass("grows", { allowVolumeExpansion: true });
+  storageClass("stays", {});
+  for (const [name, size] of [
+    ["grows", "2Gi"],
+    ["stays", "1Gi"],
+  ] as const) {
+    claim(name, { storageClassName: name });
+    cluster.update("persistentvolumeclaims", { namespace: "default", name }, (draft) => {
+      if (isClaim(draft)) draft.spec.resources = { requests: { storage: "2Gi" } };
+    });
+    clock.skip(0);
+    t.equal(theClaim(name).status?.capacity?.["storage"], size);
+    t.equal(theVolume(theClaim(name).spec.volumeName ?? "").spec.capacity?.["storage"], size);
+  }
+});
+
 t.test("a claim in use outlives its deletion; then its volume is deleted or released", async (t) => {
   const { clock, cluster, claim, volume, theClaim, theVolume, storageClass } = setUp();
   storageClass("s", {});

@@ -82,6 +82,13 @@ export function keyOf({ metadata }: StoredObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
 }
 
+/** Names of the claims that a pod uses. */
+export function claimsOf(pod: StoredObject): string[] {
+  return listAt(pod, "spec", "volumes")
+    .map((volume) => textAt(volume, "persistentVolumeClaim", "claimName"))
+    .filter((name) => name !== "");
+}
+
 /** Where it is, or where its affinity wants it to be. */
 export function nodeOf(pod: StoredObject): string {
   const name = textAt(pod, "spec", "nodeName");

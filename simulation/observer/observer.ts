@@ -2,6 +2,7 @@
 import type { StoredObject } from "../../sandbox/index.ts";
 import { AgentPulls } from "./agents.ts";
 import { budgets } from "./budgets.ts";
+import { Claims } from "./claims.ts";
 import { cron, runsMissing } from "./cron.ts";
 import { disruptions } from "./disruptions.ts";
 import { keyOf } from "./fields.ts";
@@ -43,11 +44,14 @@ export class Observer {
   readonly trace: string[] = [];
   readonly #cluster: ObservedCluster;
   readonly #insistence = new Insistence();
+  readonly #claims: Claims;
 
   /** `staleMsAt`: how late controllers may be at that time. */
   constructor(cluster: ObservedCluster, staleMsAt: (now: number) => number) {
     this.#cluster = cluster;
     const seen = new Seen(cluster);
+    this.#claims = new Claims(cluster, seen);
+    const all = { ...rules, claims: this.#claims.rule };
     const { server, clock } = cluster;
     new AgentPulls(cluster, (text) => this.violation("agents", text));
     new Restarts(cluster, (text) => this.violation("restarts", text));
@@ -62,7 +66,7 @@ export class Observer {
       this.trace.push(`${Math.round(now)} ${userAgent} ${verb} ${resource} ${namespace}/${name}`);
       const pod = /^pods(\/|$)/.test(resource) ? seen.pod(namespace, name) : undefined;
       const seenWrite = { ...write, cluster, seen, pod, now, staleMs: staleMsAt(now) };
-      for (const [check, rule] of Object.entries(rules))
+      for (const [check, rule] of Object.entries(all))
         for (const text of rule(seenWrite))
           this.violation(check, `${userAgent} ${verb} ${resource}: ${text}`);
       // The next write may change nothing: this one's change is not its doing.
@@ -83,6 +87,7 @@ export class Observer {
   refused(userAgent: string, method: string, path: string): void {
     const text = this.#insistence.refused(userAgent, method, path, this.#cluster.clock.monotonic());
     if (text !== undefined) this.violation("insistence", text);
+    this.#claims.refused(method, path);
   }
 
   /** AdvancedCronJobs that have started no run since then, and should have: a sentence each. */
@@ -92,7 +97,7 @@ export class Observer {
 
   /** What is missing of the state that is asked for. */
   missing(): string[] {
-    return missing(this.#cluster);
+    return [...missing(this.#cluster), ...this.#claims.left()];
   }
 
   #owners(object: StoredObject): void {

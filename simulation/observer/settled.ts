@@ -2,6 +2,7 @@
 import type { StoredObject } from "../../sandbox/index.ts";
 import { theirsLabel } from "../applied.ts";
 import { unpulled } from "./agents.ts";
+import { unsettledClaims } from "./claims.ts";
 import {
   amountAt,
   at,
@@ -137,6 +138,7 @@ const cloneSet: Missing = (object, cluster) => {
       availableReplicas: isAvailable,
       updatedReplicas: isUpdated(object),
     }),
+    ...unsettledClaims(object, pods, cluster),
     ...history(object, cluster),
   ];
 };
@@ -157,6 +159,7 @@ const statefulSet: Missing = (object, cluster) => {
       readyReplicas: isReady,
       updatedReplicas: isUpdated(object),
     }),
+    ...unsettledClaims(object, pods, cluster),
     ...history(object, cluster),
   ];
 };
@@ -330,12 +333,12 @@ function orphans(cluster: ObservedCluster): string[] {
   const owners = new Set<string>();
   for (const resource of Object.keys(byResource))
     for (const { metadata } of cluster.objects(resource)) owners.add(metadata.uid ?? "");
-  return ["pods", "controllerrevisions.apps"].flatMap((resource) =>
+  for (const { metadata } of cluster.objects("pods")) owners.add(metadata.uid ?? "");
+  return ["pods", "controllerrevisions.apps", "persistentvolumeclaims"].flatMap((resource) =>
     cluster
       .objects(resource)
-      .filter((object) => {
-        const owner = controllerOf(object);
-        return owner !== undefined && !owners.has(owner.uid);
+      .filter(({ metadata: { ownerReferences = [] } }) => {
+        return ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => owners.has(uid));
       })
       .map(
         ({ metadata }) =>
