@@ -1,7 +1,7 @@
 /** Acts that belong together: chance alone hardly ever puts them next to each other. */
 import type { FaultRule } from "../sandbox/index.ts";
 import type { Act } from "./act.ts";
-import { type Applied, hasClaims, image } from "./applied.ts";
+import { type Applied, hasClaims, image, newImage } from "./applied.ts";
 import type { Chance } from "./chance.ts";
 import { imagePullJob } from "./job_manifests.ts";
 
@@ -23,11 +23,15 @@ const written = [
   "configmaps",
 ];
 const verb = ["create", "patch", "update", "delete"];
+const workloadKinds = new Set(["CloneSet", "StatefulSet", "DaemonSet"]);
 
 export function sceneOf(chance: Chance, applied: readonly [Applied, ...Applied[]], nodes: number): Scene {
   const [claiming, ...more] = applied.filter(({ manifest }) => hasClaims(manifest));
   if (claiming !== undefined && chance.is(0.4)) return wantedAgain(chance, chance.oneOf([claiming, ...more]));
   if (chance.is(0.3)) return filesAlone(chance, nodes);
+  const [workload, ...workloads] = applied.filter(({ manifest }) => workloadKinds.has(manifest.kind));
+  if (workload !== undefined && chance.is(0.3))
+    return changedAsPodsComeBack(chance, chance.oneOf([workload, ...workloads]));
   if (chance.is(0.6)) return refusedMeanwhile(chance, chance.oneOf(applied));
   // Where a line of writes is the longest.
   const [first, ...others] = applied.filter(({ manifest }) => manifest.kind === "CloneSet");
@@ -98,6 +102,30 @@ function secondThoughts(chance: Chance, { path, manifest, change }: Applied): Sc
       },
       { afterMs: 20, do: { act: "change", path, patch: scaled(12, 18) } },
       { afterMs: 20 + chance.between(500, 2 * ms), do: { act: "change", path, patch: scaled(0, 3) } },
+    ],
+  };
+}
+
+/** Pods have been out of service for long. Somebody changes what they are made for after they came back, which controllers hear later. */
+function changedAsPodsComeBack(chance: Chance, { path, change }: Applied): Scene {
+  const outMs = chance.between(10_000, 30_000);
+  const lateMs = chance.between(1_000, 8_000);
+  const effect: FaultRule["effect"] = { type: "lag", ms: lateMs };
+  const rule: FaultRule = { userAgent: "replica-", verb: ["watch", "list"], resource: "pods", effect };
+  const isBack = outMs + lateMs / 4;
+  return {
+    lateMs,
+    forMs: outMs + 2 * lateMs,
+    steps: [
+      ...Array.from({ length: chance.whole(2, 6) }, () => ({
+        afterMs: 0,
+        do: { act: "fail probe", share: chance.share(), forMs: outMs } as const,
+      })),
+      { afterMs: outMs - 500, do: { act: "fault", rule, forMs: 2 * lateMs } },
+      {
+        afterMs: isBack + chance.between(0, lateMs / 2),
+        do: { act: "change", path, patch: chance.is(0.7) ? newImage(chance) : change(chance) },
+      },
     ],
   };
 }

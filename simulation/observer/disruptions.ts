@@ -194,9 +194,10 @@ function beyondBudget(
   const servedNodes = nodesOf(served);
   if (isByNode && servedNodes.has(nodeOf(pod.now))) return [];
   const available = isByNode ? servedNodes.size : served.length;
-  const there = nodesOf([...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)));
+  // Each node is to have a pod: where one has none, or not yet, that uses up the budget (spec daemonset, rule 27).
+  const nodes = cluster.objects("nodes").length;
   const floors = states.map((state) => {
-    const replicas = kind.replicas(state) ?? there.size;
+    const replicas = kind.replicas(state) ?? nodes;
     const outside = isByNode ? Math.min(kind.partition(state, replicas), idleOf(pods, state)) : 0;
     return replicas - kind.maxUnavailable(state, replicas) - outside;
   });
