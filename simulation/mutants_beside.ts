@@ -72,8 +72,8 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "a hot upgrade leaves both sidecars at work",
     file: "controller/kinds/sidecar_set/update.ts",
-    from: "    if (decisions.isFree(member)) decisions.take(resetAction(member, target.rollout, now));",
-    to: "    if (decisions.isFree(member) && now < 0) decisions.take(resetAction(member, target.rollout, now));",
+    from: "    decisions.take(resetAction(member, target.rollout, now));",
+    to: "    if (now < 0) decisions.take(resetAction(member, target.rollout, now));",
     needs: ["HotUpgrade"],
   },
   {

@@ -44,8 +44,7 @@ function planPods(state: SidecarSetState, decisions: Decisions): void {
   if (strategy.paused) {
     reportHeld(state, decisions, "Paused", "paused is set to false");
   } else {
-    planResets(state, decisions);
-    planUpdate(state, decisions);
+    planUpdate(state, decisions, planResets(state, decisions));
     reportUnselected(state, decisions);
     planRefusals(state, decisions);
   }

@@ -358,6 +358,22 @@ test("history: the revision that a pod is leaving stays until the write is answe
   t.equal(deleted().length, 1);
 });
 
+test("a pod whose pair is put to rest uses the budget at once, also when the set has changed again (rules 30, 35)", async (t) => {
+  const model = runningModel({ containers: [pair(1)] }, 2);
+  settle(world(model), 10);
+  const change = (tag: number): void =>
+    model.changeSpec((spec) => {
+      spec.containers = [pair(tag)];
+    });
+  change(2);
+  t.same(taken(model), ["pod-0"]);
+  for (const action of planOf(model).actions) model.perform(action);
+  while (model.kubelet("pod-0"));
+  change(3);
+  t.same(taken(model), ["pod-0"], "mesh-1 of it is put to rest, so pod-1 waits");
+  t.end();
+});
+
 test("the states of a pair over two upgrades and a broken one", async (t) => {
   const model = runningModel({ containers: [pair(1)] }, 1);
   const read = () => {

@@ -4,7 +4,7 @@ import type { Pod } from "../../../kube/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
-import type { SidecarView } from "./classify.ts";
+import { type SidecarView, usesBudget } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
 import { keptByPartition, mostUnavailable } from "./numbers.ts";
 import { updateOrder } from "./order.ts";
@@ -12,14 +12,22 @@ import { patchedMetadata, resetAction, updateAction } from "./pod_update.ts";
 import type { SidecarSetMember } from "./rollout.ts";
 import type { SidecarSetState } from "./state.ts";
 
-/** Puts containers to rest that have handed over. */
-export function planResets({ pods, target, now }: SidecarSetState, decisions: Decisions): void {
-  for (const member of membersOf(pods.entries(pods.groups.toReset)))
-    if (decisions.isFree(member)) decisions.take(resetAction(member, target.rollout, now));
+/** Puts containers to rest that have handed over. Returns how many pods use the budget from now on and did not before. */
+export function planResets({ pods, target, now }: SidecarSetState, decisions: Decisions): number {
+  let disrupted = 0;
+  for (const member of membersOf(pods.entries(pods.groups.toReset))) {
+    if (!decisions.isFree(member)) continue;
+    decisions.take(resetAction(member, target.rollout, now));
+    if (!usesBudget(member)) disrupted++;
+  }
+  return disrupted;
 }
 
-/** Rule 35: pods that are not ready are updated at once, others as far as the budget goes. */
-export function planUpdate(state: SidecarSetState, decisions: Decisions): void {
+/**
+ * Rule 35: pods that are not ready are updated at once, others as far as the budget goes. `disrupted`: pods that this pass
+ * disrupts already.
+ */
+export function planUpdate(state: SidecarSetState, decisions: Decisions, disrupted: number): void {
   const { pods, strategy } = state;
   const { candidates } = pods.groups;
   const total = pods.count("member");
@@ -29,7 +37,7 @@ export function planUpdate(state: SidecarSetState, decisions: Decisions): void {
     return;
   }
   const most = mostUnavailable(strategy.maxUnavailable, total);
-  let used = pods.count("unavailable");
+  let used = pods.count("unavailable") + disrupted;
   let read = 0;
   for (const member of updateOrder(candidates, () => everyPod(pods), strategy)) {
     if (read++ >= wanted) break;
