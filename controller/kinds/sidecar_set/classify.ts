@@ -127,6 +127,8 @@ function classify(
   const counts: SidecarSetCount[] = [];
   if (shown !== undefined) countShown(counts, shown);
   if (member !== undefined) countMember(counts, member, rollout);
+  // A pod that has failed meanwhile is still ready in a write that was decided before.
+  if ([shown, member].some((one) => one !== undefined && usesBudget(one))) counts.push("unavailable");
   // The write may be refused: until it is answered the pod has the revision that it had, too.
   if (shown !== undefined && shown !== member)
     counts.push(revisionCount(revisionOfMember(shown.pod, rollout.name)));
@@ -162,6 +164,5 @@ function countMember(counts: SidecarSetCount[], member: SidecarSetMember, { name
   counts.push("member", revisionCount(revisionOfMember(pod, name)));
   if (!updated) counts.push("old");
   if (!updated && !selected) counts.push("not selected");
-  if (usesBudget(member)) counts.push("unavailable");
   if (!updated && selected && !upgradable) counts.push("not upgradable");
 }

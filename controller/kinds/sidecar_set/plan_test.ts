@@ -374,6 +374,24 @@ test("a pod whose pair is put to rest uses the budget at once, also when the set
   t.end();
 });
 
+test("a pod that fails while its condition is written uses the budget before that is answered (rule 35)", async (t) => {
+  const model = runningModel({ containers: [container(1)] }, 2);
+  settle(world(model), 10);
+  model.changeSpec(image(2));
+  t.same(taken(model), ["pod-0"]);
+  for (const action of planOf(model).actions) model.perform(action);
+  model.changeSpec((spec) => Object.assign(spec.updateStrategy ?? {}, { partition: 1 }));
+  while (model.kubelet("pod-0"));
+  const writes = new LateWrites();
+  for (const action of planOf(model).actions) writes.begin(action, model.now);
+  t.equal(writes.size, 1, "the condition of pod-0 is under way");
+  const [pod] = model.active();
+  if (pod !== undefined) makeUnready(model, pod);
+  model.changeSpec((spec) => Object.assign(spec.updateStrategy ?? {}, { partition: 0 }));
+  t.same(planOf(model, writes).actions, [], "pod-1 waits");
+  t.end();
+});
+
 test("the states of a pair over two upgrades and a broken one", async (t) => {
   const model = runningModel({ containers: [pair(1)] }, 1);
   const read = () => {
