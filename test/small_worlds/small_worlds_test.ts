@@ -1,20 +1,37 @@
 /** Small worlds of rollouts, and whether a wrong one is found. */
 import t from "tap";
-import type { CloneSet } from "../../crds/index.ts";
+import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
+import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
 import { explore, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
+import { forgets, type PlannedKind, type Workload } from "../../testkit/small_worlds/plan_world.ts";
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
-import { smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
+import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
+import { sidecarSetScenarios } from "../../testkit/small_worlds/sidecar_sets.ts";
+
+/** Their worlds are too large for every test run. */
+const isLarge = ({ name }: NamedWorld): boolean => /^(SidecarSet|BroadcastJob) /.test(name);
 
 t.test("three pods without a mishap: every order of events ends as it should", async (t) => {
-  for (const { name, world } of smallWorlds(3, 0)) {
-    const { states, isWhole } = explore(world);
-    t.ok(isWhole && states > 10, `${name}: ${states} states`);
+  for (const one of smallWorlds(3, 0)) {
+    if (isLarge(one)) continue;
+    const { states, isWhole } = explore(one.world);
+    t.ok(isWhole && states > 10, `${one.name}: ${states} states`);
+  }
+});
+
+t.test("two pods, or nodes, of a large world without a mishap: nothing goes wrong", async (t) => {
+  for (const one of smallWorlds(2, 0)) {
+    if (!isLarge(one)) continue;
+    const { states } = explore(one.world, 1000);
+    t.ok(states > 100, `${one.name}: ${states} states`);
   }
 });
 
 t.test("two pods and a mishap: nothing goes wrong in the states next to the start", async (t) => {
-  for (const { name, world } of smallWorlds(2, 1)) {
+  for (const one of smallWorlds(2, 1)) {
+    if (isLarge(one)) continue;
+    const { name, world } = one;
     const { states } = explore(world, 1500);
     t.ok(states > 1000, `${name}: ${states} states`);
   }
@@ -105,4 +122,65 @@ t.test("plans that are wrong are found", async (t) => {
 
   const restless = (plan: Planned) => ({ ...plan, status: { ...plan.status, observedGeneration: 1 } });
   t.throws(broken(restless), /it ends with a status of generation 1/, "a status that is never true");
+});
+
+/** Plans that read something else than what the spec says. */
+function misread<T extends Workload>({ model, plan }: PlannedKind<T>, change: (spec: T["spec"]) => void) {
+  const misreading: PlannedKind<T>["plan"] = (...all) => {
+    const { set } = model;
+    model.set = structuredClone(set);
+    change(model.set.spec);
+    const planned = plan(...all);
+    model.set = set;
+    return planned;
+  };
+  return misreading;
+}
+
+function named<S extends { readonly name: string }>(scenarios: readonly S[], name: string): S {
+  const found = scenarios.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no scenario ${name}`);
+  return found;
+}
+
+t.test("wrong plans of a SidecarSet are found", async (t) => {
+  const broken = (name: string, plan: (kind: PlannedKind<SidecarSet>) => PlannedKind<SidecarSet>["plan"]) => {
+    const scenario = named(sidecarSetScenarios(2, 0), `SidecarSet ${name}`);
+    const { kind } = scenario;
+    return () => explore(rolloutWorld({ ...scenario, kind: { ...kind, plan: plan(kind) } }, 0));
+  };
+  const strategy = (change: object) => (kind: PlannedKind<SidecarSet>) =>
+    misread(kind, (spec) => Object.assign(spec.updateStrategy ?? {}, change));
+  t.throws(broken("one at a time", strategy({ maxUnavailable: 2 })), /0 pods are available, 1 have to be/);
+  t.throws(
+    broken("held by its partition, then let go", strategy({ partition: 0 })),
+    /2 pods are the newest, 1 may be/,
+  );
+  t.throws(broken("paused, then resumed", strategy({ paused: false })), /1 pods are the newest, 0 may be/);
+  t.throws(broken("one at a time", strategy({ paused: true })), /it ends with the counts/);
+  t.throws(broken("one at a time", forgets), /is written twice/);
+});
+
+t.test("wrong plans of a BroadcastJob are found", async (t) => {
+  const broken = (
+    name: string,
+    plan: (kind: PlannedKind<BroadcastJob>) => PlannedKind<BroadcastJob>["plan"],
+  ) => {
+    const scenario = named(broadcastJobScenarios(2, 0), `BroadcastJob ${name}`);
+    const { kind } = scenario;
+    return () => explore(broadcastJobWorld({ ...scenario, kind: { ...kind, plan: plan(kind) } }, 0));
+  };
+  const spec = (change: object) => (kind: PlannedKind<BroadcastJob>) =>
+    misread(kind, (read) => Object.assign(read, change));
+  t.throws(broken("one at a time", spec({ parallelism: 2 })), /2 pods are at work, 1 may be/);
+  t.throws(broken("paused, then resumed", spec({ paused: false })), /a job on hold goes on/);
+  t.throws(
+    broken("paused by a failed pod, then let go", spec({ failurePolicy: { type: "Continue" } })),
+    /a job on hold goes on/,
+  );
+  t.throws(broken("two at a time", forgets), /node-1 has 2 pods/);
+  t.throws(
+    broken("one at a time", spec({ completionPolicy: { type: "Never" } })),
+    /it ends with the job still/,
+  );
 });

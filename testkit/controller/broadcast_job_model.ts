@@ -20,7 +20,6 @@ import { plainNode } from "./projection_builder.ts";
 export const defaultOptions: BroadcastJobOptions = { assignByScheduler: true };
 
 export class Model extends ClusterModel<BroadcastJob> {
-  readonly nodes = new Map<string, Node>();
   /** The time to live was over. */
   deleted = false;
   readonly #random: () => number;

@@ -8,7 +8,7 @@ import { isActive } from "../../controller/rollout/pods/pod_state.ts";
 import { byNumber } from "../../controller/rollout/revisions/revisions.ts";
 import type { Action, PodPatchAction, RolloutEffect } from "../../controller/rollout/writes/actions.ts";
 import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
+import type { ControllerRevision, Node, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
 import { plainClaim } from "./projection_builder.ts";
 
 interface Workload {
@@ -41,6 +41,7 @@ export interface Stored<T extends Workload> {
   readonly pods: readonly Pod[];
   readonly claims: readonly PersistentVolumeClaim[];
   readonly revisions: readonly ControllerRevision[];
+  readonly nodes: readonly Node[];
   readonly version: number;
   readonly uid: number;
 }
@@ -50,6 +51,7 @@ export abstract class ClusterModel<T extends Workload> {
   readonly pods = new Map<string, Pod>();
   readonly claims = new Map<string, PersistentVolumeClaim>();
   readonly revisions = new Map<string, ControllerRevision>();
+  readonly nodes = new Map<string, Node>();
   readonly events: { reason: string; message: string }[] = [];
   set: T;
   readonly #kind: string;
@@ -68,17 +70,19 @@ export abstract class ClusterModel<T extends Workload> {
       pods: [...this.pods.values()],
       claims: [...this.claims.values()],
       revisions: [...this.revisions.values()],
+      nodes: [...this.nodes.values()],
       version: this.#version,
       uid: this.#uid,
     };
   }
 
-  restore({ now, set, pods, claims, revisions, version, uid }: Stored<T>): void {
+  restore({ now, set, pods, claims, revisions, nodes, version, uid }: Stored<T>): void {
     this.now = now;
     this.set = set;
     refill(this.pods, pods);
     refill(this.claims, claims);
     refill(this.revisions, revisions);
+    refill(this.nodes, nodes);
     this.#version = version;
     this.#uid = uid;
     this.events.length = 0;

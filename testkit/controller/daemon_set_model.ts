@@ -26,7 +26,6 @@ export const defaultOptions: DaemonSetOptions = {
 };
 
 export class Model extends ClusterModel<DaemonSet> {
-  readonly nodes = new Map<string, Node>();
   readonly failed = new FailedPods(() => this.now);
   /** Writes that are under way: plans see their pods as they will be. */
   readonly writes = new LateWrites();

@@ -7,9 +7,9 @@ import { cloneSet, defaultOptions, Model } from "../controller/clone_set_model.t
 import {
   atRest,
   type Numbers,
-  type PlannedKind,
+  type RolledOutKind,
+  type RolloutStage,
   type Scenario,
-  type Stage,
   stagesOf,
 } from "./rollout_world.ts";
 
@@ -75,13 +75,13 @@ function scenario(name: string, ...stages: Scenario<CloneSet>["stages"]): Scenar
   return { name: `CloneSet ${name}`, kind: planned(), stages };
 }
 
-function planned(): PlannedKind<CloneSet> {
+function planned(): RolledOutKind<CloneSet> {
   const model = new Model(cloneSet("app", { replicas: 0 }));
   return {
     model,
     namesMatter: false,
     // Rule 23: those that are marked to be deleted are not counted.
-    isFree: ({ deletionAt, labels }) => deletionAt === undefined && SPECIFIED_DELETE in labels,
+    isFree: (_, { deletionAt, labels }) => deletionAt === undefined && SPECIFIED_DELETE in labels,
     plan(inFlight, random) {
       const observed = model.observed(model.index(inFlight));
       return planCloneSet(cloneSetState({ observed, options: defaultOptions, now: model.now, random }));
@@ -89,7 +89,7 @@ function planned(): PlannedKind<CloneSet> {
   };
 }
 
-function stage(name: string, rollingUpdate: Rolling, numbers: Numbers): Stage<CloneSet> {
+function stage(name: string, rollingUpdate: Rolling, numbers: Numbers): RolloutStage<CloneSet> {
   const { replicas, newest, mayBeNewest } = numbers;
   return {
     name,

@@ -7,9 +7,9 @@ import { daemonSet, defaultOptions, Model } from "../controller/daemon_set_model
 import {
   atRest,
   type Numbers,
-  type PlannedKind,
+  type RolledOutKind,
+  type RolloutStage,
   type Scenario,
-  type Stage,
   stagesOf,
 } from "./rollout_world.ts";
 
@@ -66,7 +66,7 @@ function scenario(
   return { name: `DaemonSet ${name}`, kind: planned(nodes), stages };
 }
 
-function planned(nodes: number): PlannedKind<DaemonSet> {
+function planned(nodes: number): RolledOutKind<DaemonSet> {
   const names = Array.from({ length: nodes }, (_, at) => `node-${at + 1}`);
   const model = new Model(daemonSet(), names);
   return {
@@ -83,7 +83,7 @@ function planned(nodes: number): PlannedKind<DaemonSet> {
   };
 }
 
-function stage(name: string, rollingUpdate: Rolling, numbers: Numbers): Stage<DaemonSet> {
+function stage(name: string, rollingUpdate: Rolling, numbers: Numbers): RolloutStage<DaemonSet> {
   const { replicas, newest, mayBeNewest } = numbers;
   return {
     name,

@@ -1,8 +1,11 @@
 /** All small worlds of rollouts. */
+import { broadcastJobScenarios, broadcastJobWorld } from "./broadcast_jobs.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";
 import { daemonSetScenarios } from "./daemon_sets.ts";
 import type { SmallWorld } from "./explore.ts";
-import { rolloutWorld, type Scenario, type Workload } from "./rollout_world.ts";
+import type { Workload } from "./plan_world.ts";
+import { rolloutWorld, type Scenario } from "./rollout_world.ts";
+import { sidecarSetScenarios } from "./sidecar_sets.ts";
 import { statefulSetScenarios } from "./stateful_sets.ts";
 
 export interface NamedWorld {
@@ -19,4 +22,7 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
   for (const scenario of cloneSetScenarios(pods, mishaps)) yield named(scenario);
   for (const scenario of statefulSetScenarios(pods, mishaps)) yield named(scenario);
   for (const scenario of daemonSetScenarios(pods, mishaps)) yield named(scenario);
+  for (const scenario of sidecarSetScenarios(pods, mishaps)) yield named(scenario);
+  for (const scenario of broadcastJobScenarios(pods, mishaps))
+    yield { name: scenario.name, world: broadcastJobWorld(scenario, mishaps) };
 }

@@ -7,9 +7,9 @@ import { defaultOptions, Model, statefulSet } from "../controller/stateful_set_m
 import {
   atRest,
   type Numbers,
-  type PlannedKind,
+  type RolledOutKind,
+  type RolloutStage,
   type Scenario,
-  type Stage,
   stagesOf,
 } from "./rollout_world.ts";
 
@@ -73,7 +73,7 @@ function scenario(
   return { name: `StatefulSet ${name}`, kind: planned(podManagementPolicy), stages };
 }
 
-function planned(podManagementPolicy: Management): PlannedKind<StatefulSet> {
+function planned(podManagementPolicy: Management): RolledOutKind<StatefulSet> {
   const model = new Model(statefulSet("app", { replicas: 0, podManagementPolicy }));
   return {
     model,
@@ -86,7 +86,7 @@ function planned(podManagementPolicy: Management): PlannedKind<StatefulSet> {
   };
 }
 
-function stage(name: string, rollingUpdate: Rolling, numbers: Numbers): Stage<StatefulSet> {
+function stage(name: string, rollingUpdate: Rolling, numbers: Numbers): RolloutStage<StatefulSet> {
   const { replicas, newest, mayBeNewest } = numbers;
   return {
     name,
