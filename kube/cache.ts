@@ -51,11 +51,17 @@ type Index<T> = {
   readonly buckets: Map<string, Map<string, T>>;
 };
 
+/** No version is newer: UIDs are never used again. */
+const forever = "";
+
 /** What caches that joined each other have in common. */
 interface Contents<T> {
   readonly objects: Map<string, T>;
-  /** UIDs are never used again, so a removed one stays removed whatever arrives late. Oldest first. */
-  readonly removed: Set<string>;
+  /**
+   * UID of what was removed -> the version up to which it is: what arrives late is older. Only what left a selection comes back, newer.
+   * Oldest first.
+   */
+  readonly removed: Map<string, string>;
   /** Whose indexes and listeners follow: those that joined first hear of a change first. */
   readonly caches: Set<Cache<T>>;
 }
@@ -66,7 +72,7 @@ export class Cache<T> implements Reader<T> {
   readonly #indexes = new Map<string, Index<T>>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
   readonly #tombstones: number;
-  #contents: Contents<T> = { objects: new Map(), removed: new Set(), caches: new Set([this]) };
+  #contents: Contents<T> = { objects: new Map(), removed: new Map(), caches: new Set([this]) };
 
   constructor(options: CacheOptions<T>) {
     this.#identify = (object) => options.identify(object);
@@ -93,7 +99,7 @@ export class Cache<T> implements Reader<T> {
   leave(): void {
     const { objects, removed, caches } = this.#contents;
     caches.delete(this);
-    this.#contents = { objects: new Map(objects), removed: new Set(removed), caches: new Set([this]) };
+    this.#contents = { objects: new Map(objects), removed: new Map(removed), caches: new Set([this]) };
   }
 
   get size(): number {
@@ -150,7 +156,7 @@ export class Cache<T> implements Reader<T> {
   /** Takes the object if it is newer than what is held and was not removed. True when it was taken. */
   upsert(object: T): boolean {
     const { key, uid, version } = this.#identify(object);
-    if (this.#contents.removed.has(uid)) return false;
+    if (this.#isRemoved(uid, version)) return false;
     const before = this.#contents.objects.get(key);
     if (!this.#keep(object)) return this.#letGo(key, uid, version, before);
     if (before === undefined) {
@@ -162,7 +168,7 @@ export class Cache<T> implements Reader<T> {
     if (compareVersions(version, held.version) <= 0) return false;
     if (held.uid !== uid) {
       // Another object of the same name: whoever knew the first one must hear of its end.
-      this.#drop(key, before, held.uid);
+      this.#drop(key, before, held.uid, forever);
       this.#store(key, object, undefined);
       this.#notify({ type: "removed", object: before });
       this.#notify({ type: "added", object });
@@ -178,12 +184,16 @@ export class Cache<T> implements Reader<T> {
     return this.upsert(object);
   }
 
-  /** The object of this UID is gone: by a watch event, or because a delete was answered so. */
-  remove(key: string, uid: string): boolean {
-    this.#bury(uid);
+  /** The object of this UID is gone as of `version`: by a watch event, or because it is in a list no more. */
+  remove(key: string, uid: string, version = forever): boolean {
+    this.#bury(uid, version);
     const held = this.#contents.objects.get(key);
-    if (held === undefined || this.#identify(held).uid !== uid) return false;
-    this.#drop(key, held, uid);
+    if (held === undefined) return false;
+    const identity = this.#identify(held);
+    if (identity.uid !== uid) return false;
+    // It came back into a selection, and is held already.
+    if (version !== forever && compareVersions(version, identity.version) < 0) return false;
+    this.#drop(key, held, uid, version);
     this.#notify({ type: "removed", object: held });
     return true;
   }
@@ -202,16 +212,16 @@ export class Cache<T> implements Reader<T> {
       if (seen.has(key)) continue;
       const { uid, version } = this.#identify(object);
       if (compareVersions(version, listVersion) > 0) continue;
-      this.remove(key, uid);
+      this.remove(key, uid, listVersion);
     }
   }
 
-  /** No longer of interest; it may become so again, hence no tombstone. */
+  /** No longer of interest; a newer version may be. */
   #letGo(key: string, uid: string, version: string, before: T | undefined): boolean {
     if (before === undefined) return false;
     const held = this.#identify(before);
     if (held.uid !== uid || compareVersions(version, held.version) <= 0) return false;
-    this.#take(key, before);
+    this.#drop(key, before, uid, version);
     this.#notify({ type: "removed", object: before });
     return true;
   }
@@ -233,12 +243,8 @@ export class Cache<T> implements Reader<T> {
     }
   }
 
-  #drop(key: string, object: T, uid: string): void {
-    this.#bury(uid);
-    this.#take(key, object);
-  }
-
-  #take(key: string, object: T): void {
+  #drop(key: string, object: T, uid: string, version: string): void {
+    this.#bury(uid, version);
     this.#contents.objects.delete(key);
     for (const cache of this.#contents.caches) cache.#unindex(key, object);
   }
@@ -249,12 +255,19 @@ export class Cache<T> implements Reader<T> {
     }
   }
 
-  #bury(uid: string): void {
+  #isRemoved(uid: string, version: string): boolean {
+    const until = this.#contents.removed.get(uid);
+    return until !== undefined && (until === forever || compareVersions(version, until) <= 0);
+  }
+
+  #bury(uid: string, version: string): void {
     const { removed } = this.#contents;
-    if (uid === "" || removed.has(uid)) return;
-    removed.add(uid);
+    const until = removed.get(uid);
+    if (uid === "" || until === forever) return;
+    if (until !== undefined && version !== forever && compareVersions(version, until) < 0) return;
+    removed.set(uid, version);
     if (removed.size <= this.#tombstones) return;
-    for (const oldest of removed) {
+    for (const oldest of removed.keys()) {
       removed.delete(oldest);
       break;
     }

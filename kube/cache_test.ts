@@ -97,6 +97,30 @@ t.test("an unknown index is named in the error", async (t) => {
   t.throws(() => thingCache().byIndex("node", "n1"), /no index "node".*owner/);
 });
 
+t.test("whatever the order in which a watch tells of an object, the newest state of it counts", async (t) => {
+  const cache = thingCache();
+  cache.upsert(thing("x", 5));
+  t.ok(cache.remove("x", "uid-x", "9"));
+  t.notOk(cache.upsert(thing("x", 8)), "what came before its removal comes after it");
+  t.ok(cache.upsert(thing("x", 12)), "it is selected again");
+  t.notOk(cache.remove("x", "uid-x", "10"), "a removal in between comes late");
+  t.equal(cache.get("x")?.version, "12");
+  cache.replaceAll([], "15");
+  t.notOk(cache.upsert(thing("x", 14)));
+  t.ok(cache.upsert(thing("x", 16)));
+});
+
+t.test("what is not kept any more does not come back by what was written before", async (t) => {
+  const cache = new Cache<Thing>({
+    identify: (each) => ({ key: each.name, uid: each.uid, version: each.version }),
+    keep: ({ owner }) => owner !== "",
+  });
+  cache.upsert(thing("x", 5));
+  t.ok(cache.upsert(thing("x", 9, "")));
+  t.notOk(cache.writeBack(thing("x", 8)), "the answer to a write comes late");
+  t.ok(cache.upsert(thing("x", 12)), "it is of interest again");
+});
+
 t.test("removed UIDs are remembered up to a bound", async (t) => {
   const cache = thingCache(2);
   for (const name of ["a", "b", "c"]) {
@@ -205,7 +229,7 @@ class Follower {
 
   /** `removed`: all that was ever removed from `all`, which caches that join remember. */
   join(all: Cache<Thing>, removed: readonly Thing[]): void {
-    for (const { name, uid } of removed) this.separate.remove(name, uid);
+    for (const { name, uid, version } of removed) this.separate.remove(name, uid, version);
     this.separate.replaceAll(all.values(), "0");
     this.joining.join(all);
     this.isThere = true;
@@ -247,7 +271,13 @@ t.test("property: caches that join and leave report and find what caches of thei
     fc.property(history, (steps) => {
       const all = thingCache();
       const removed: Thing[] = [];
-      all.subscribe(({ type, object }) => type === "removed" && removed.push(object));
+      let list: readonly Thing[] | undefined;
+      all.subscribe(({ type, object }) => {
+        if (type !== "removed") return;
+        // What another one of its name took the place of never comes back.
+        const isReplaced = list?.some(({ name }) => name === object.name) ?? true;
+        removed.push({ ...object, version: isReplaced ? "" : (list?.[0]?.version ?? "") });
+      });
       const followers = [0, 1, 2, 3].map(() => new Follower());
       for (const step of steps) {
         const one = followers[step.by] ?? new Follower();
@@ -265,11 +295,12 @@ t.test("property: caches that join and leave report and find what caches of thei
             else if (verb === "remove") cache.remove(first.name, first.uid);
             else cache.upsert(first);
           };
+          list = verb === "relist" ? things : undefined;
           // Who is not there writes for itself alone; what anybody else writes, all take.
           act(verb === "write" ? one.joining : all);
           const told = verb !== "write" || one.isThere ? followers.filter(({ isThere }) => isThere) : [one];
           for (const { separate } of told) act(separate);
-          if (verb === "remove") removed.push(first);
+          if (verb === "remove") removed.push({ ...first, version: "" });
         }
         if (!followers.every(({ agrees }) => agrees)) return false;
       }

@@ -213,8 +213,8 @@ class RunningInformer<T> {
         cache.upsert(effect.object);
         return;
       case "remove": {
-        const { key, uid } = resource.codec.identify(effect.object);
-        cache.remove(key, uid);
+        const { key, uid, version } = resource.codec.identify(effect.object);
+        cache.remove(key, uid, version);
         return;
       }
       case "undecodable":

@@ -248,13 +248,13 @@ class SelectionCache<T extends SelectableObject> extends Cache<T> implements Sel
       identify: (object) => resource.codec.identify(object),
       // What a write returned may have left the selection by that write.
       keep: ({ labels }) => selector.matches(labels),
-      // An object that leaves the selection is reported as deleted, and may come back.
-      tombstones: 0,
+      // There may be many selections; what is late is so by seconds.
+      tombstones: 1_024,
     });
     this.#keyOf = (object) => resource.codec.identify(object).key;
   }
 
-  /** Without tombstones a late answer must not bring back what the watch has removed. */
+  /** What the selection says of fields and namespaces only the server knows. */
   override writeBack(object: T): boolean {
     return this.get(this.#keyOf(object))?.uid === object.uid && super.writeBack(object);
   }
