@@ -72,13 +72,27 @@ t.test("a pod gets its place once, a dry run leaves no trace, and others are as 
   t.equal(annotationOf(await admit(podOf("p", { kind: "Pool", apiVersion: "x.io/v1" }))), undefined);
   t.equal(server.patches.length, 0);
   t.equal(annotationOf(await admit(podOf("p"))), '{"name":"web-spread","subset":"a"}');
-  const unnamed = String(annotationOf(await admit(podOf(""))));
-  t.match(unnamed, /^\{"name":"web-spread","subset":"b","uid":"[0-9a-f-]{36}"\}$/);
+  t.equal(
+    annotationOf(await admit(podOf(""), { uid: "u1" })),
+    '{"name":"web-spread","subset":"b","uid":"u1"}',
+  );
   t.equal(annotationOf(await admit(podOf("q"))), undefined, "all caps are reached");
   const [a, b] = status().versionedSubsetStatuses.versionIgnored;
   t.strictSame(Object.keys(a.creatingPods), ["p"]);
-  t.strictSame(Object.keys(b.creatingPods), [JSON.parse(unnamed).uid]);
+  t.strictSame(Object.keys(b.creatingPods), ["u1"]);
 });
+
+t.test(
+  "a pod without a name takes one place, also where the server asks twice for one request",
+  async (t) => {
+    const { admit, status } = cluster(spreadOf([1, 1]));
+    const place = '{"name":"web-spread","subset":"a","uid":"u1"}';
+    t.equal(annotationOf(await admit(podOf(""), { uid: "u1" })), place);
+    t.equal(annotationOf(await admit(podOf(""), { uid: "u1" })), place);
+    const [a, b] = status().versionedSubsetStatuses.versionIgnored;
+    t.strictSame([Object.keys(a.creatingPods), b.creatingPods], [["u1"], undefined]);
+  },
+);
 
 t.test(
   "pods of a Deployment are found through their ReplicaSet, and refused while it is not known",

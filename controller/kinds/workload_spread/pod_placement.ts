@@ -6,7 +6,7 @@ import {
   type WorkloadSpread,
 } from "../../../crds/index.ts";
 import type { JsonObject, Labels } from "../../../kube/core/index.ts";
-import { type Cache, isKubeError, type Random } from "../../../kube/index.ts";
+import { type Cache, isKubeError } from "../../../kube/index.ts";
 import { objectAt, textAt, textsAt } from "../../native/json_fields.ts";
 import { controllerIn } from "../../native/owners.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
@@ -30,6 +30,8 @@ export interface PodPlacementDeps
 
 /** A pod as admission sees it. */
 interface AdmittedPod {
+  /** Of the request: the same where the server asks twice, as the first answer was lost. */
+  readonly requestUid: string;
   readonly namespace: string;
   /** Empty while the server has yet to make it. */
   readonly name: string;
@@ -66,16 +68,17 @@ export class PodPlacement {
   }
 
   /**
-   * A copy of the pod as its subset makes it; undefined for a pod that no subset takes. Throws where the owners of the pod
-   * are not known, where its place cannot be stored and where the subset's patch does not fit.
+   * A copy of the pod as its subset makes it; undefined for a pod that no subset takes. Throws where the
+   * owners of the pod are not known, where its place cannot be stored and where the subset's patch does not fit.
    */
-  async place(pod: JsonObject, namespace: string): Promise<JsonObject | undefined> {
+  async place(pod: JsonObject, namespace: string, requestUid: string): Promise<JsonObject | undefined> {
     const metadata = objectAt(pod, "metadata");
     const owner = controllerIn(metadata);
     if (owner === undefined) return undefined;
     await this.#deps.informers.caughtUp();
     const admitted = {
       namespace,
+      requestUid,
       name: textAt(metadata, "name"),
       labels: textsAt(metadata, "labels"),
       owner,
@@ -131,7 +134,7 @@ export class PodPlacement {
       return subset === undefined ? undefined : { spread, subset };
     }
     const version = versionOf(pod.owner.kind, pod.labels);
-    const key = pod.name === "" ? randomUuid(this.#deps.random) : pod.name;
+    const key = pod.name === "" ? pod.requestUid : pod.name;
     const subset = await this.#ledgers.record(spread, { type: "creation", version, key });
     // The subset may be another one of the newest object, which is in the cache by now.
     const newest = this.#spreads.get(`${pod.namespace}/${spread.metadata.name ?? ""}`) ?? spread;
@@ -165,12 +168,4 @@ export class PodPlacement {
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   }
-}
-
-/** RFC 9562, version 4: different for each pod, no secret. */
-function randomUuid(random: Random): string {
-  const digits = (count: number) =>
-    Array.from({ length: count }, () => Math.floor(random() * 16).toString(16)).join("");
-  const variant = (8 + Math.floor(random() * 4)).toString(16);
-  return `${digits(8)}-${digits(4)}-4${digits(3)}-${variant}${digits(3)}-${digits(12)}`;
 }

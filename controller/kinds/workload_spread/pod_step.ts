@@ -8,7 +8,7 @@ export function addSpread(draft: PodDraft, placement: Pick<PodPlacement, "place"
   const { operation, dryRun } = draft.request;
   if (operation !== "CREATE" || dryRun || !draft.isActive) return;
   if (controllerIn(draft.metadata) === undefined) return;
-  return placement.place(draft.pod, draft.namespace).then((placed) => {
+  return placement.place(draft.pod, draft.namespace, draft.request.uid).then((placed) => {
     if (placed !== undefined) draft.replace(placed);
   });
 }
