@@ -131,7 +131,7 @@ function emptyWorld(options: ApiServerOptions & ApiServerParts): World {
     random,
     storage,
     registry,
-    admission: webhookAdmission({ registry, random, webhooks, log }),
+    admission: webhookAdmission({ registry, random, webhooks, log, faults }),
     authorizer: roleAuthorizer(watchedRoles(registry)),
     faults,
     tokens: new Tokens(random),

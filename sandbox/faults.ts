@@ -31,8 +31,16 @@ export type FaultEffect =
   | { readonly type: "lag"; readonly versions?: number; readonly ms?: number }
   /** Events of a watch are skipped and never delivered. */
   | { readonly type: "withhold" }
+  /** Events of a watch are held back from one on for `ms`, and then told in any order, also those of one object. */
+  | { readonly type: "shuffle"; readonly ms: number }
+  /** After an event a watch tells once more what the last `versions` writes changed, as one that begins at an older version. */
+  | { readonly type: "repeat"; readonly versions: number }
   /** An admission or conversion webhook does not answer in time. */
-  | { readonly type: "timeout" };
+  | { readonly type: "timeout" }
+  /** An admission webhook is asked again as its first answer got lost: after that, or while it is under way. The second answer counts. */
+  | { readonly type: "retry"; readonly when: "after" | "meanwhile" }
+  /** A mutating webhook is asked once more after all the others, whatever its `reinvocationPolicy`. */
+  | { readonly type: "reinvoke" };
 
 export interface FaultRule extends FaultMatch {
   readonly effect: FaultEffect;

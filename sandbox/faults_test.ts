@@ -123,6 +123,45 @@ t.test("never delivers withheld events", async (t) => {
   await stop();
 });
 
+t.test("tells what it holds back in any order, in one piece", async (t) => {
+  const { sandbox, clock, target, create, stop } = await started();
+  const stream = await target.watch(`${maps}?watch=1`);
+  sandbox.faults.add({ verb: "watch", times: 1, effect: { type: "shuffle", ms: 1000 } });
+  const created = ["a", "b", "c", "d", "e"];
+  for (const name of created) await create(name);
+  await target.call("DELETE", `${maps}/a`);
+  clock.skip(1000);
+  const told: string[] = [];
+  for (let left = 6; left > 0; left--) {
+    const event = await stream.next();
+    told.push(`${event?.type} ${textAt(event?.object, "metadata", "name")}`);
+  }
+  const inOrder = [...created.map((name) => `ADDED ${name}`), "DELETED a"];
+  t.same(told.toSorted(), inOrder.toSorted());
+  t.notSame(told, inOrder);
+  await create("next");
+  t.equal(textAt((await stream.next())?.object, "metadata", "name"), "next");
+  await stream.close();
+  await stop();
+});
+
+t.test("tells once more what the last writes changed", async (t) => {
+  const { sandbox, target, create, stop } = await started();
+  const stream = await target.watch(`${maps}?watch=1`);
+  await create("a");
+  await target.call("DELETE", `${maps}/a`);
+  sandbox.faults.add({ verb: "watch", times: 1, effect: { type: "repeat", versions: 3 } });
+  await create("b");
+  const told: string[] = [];
+  for (let left = 6; left > 0; left--) {
+    const event = await stream.next();
+    told.push(`${event?.type} ${textAt(event?.object, "metadata", "name")}`);
+  }
+  t.same(told, ["ADDED a", "DELETED a", "ADDED b", "ADDED a", "DELETED a", "ADDED b"]);
+  await stream.close();
+  await stop();
+});
+
 t.test("says that a version is gone", async (t) => {
   const { sandbox, target, create, stop } = await started();
   const made = await create("a");

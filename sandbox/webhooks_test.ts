@@ -135,6 +135,40 @@ t.test("words time-outs and missing services as the server does", async (t) => {
   hook.close();
 });
 
+t.test(
+  "asks a webhook twice for one request: its first answer is lost, or it is invoked again",
+  async (t) => {
+    let asked = 0;
+    const marks: unknown[] = [];
+    const hook = await startHook(({ object }) => {
+      asked += 1;
+      marks.push(valueAt(object, "data", "mark"));
+      const patch = [{ op: "add", path: "/data", value: { mark: `${asked}` } }];
+      return {
+        allowed: true,
+        patchType: "JSONPatch",
+        patch: Buffer.from(JSON.stringify(patch)).toString("base64"),
+      };
+    });
+    const { sandbox, target, stop } = await started(hook.url);
+    const rules = [{ apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["*"] }];
+    const body = configuration("Mutating", { clientConfig: hook.clientConfig("/m"), rules });
+    await target.call("POST", `${configurations}/mutatingwebhookconfigurations`, { body });
+    const markOf = async (name: string): Promise<string> =>
+      textAt((await target.call("POST", maps, { body: configMapBody(name) })).json, "data", "mark");
+    sandbox.faults.add({ verb: "webhook", times: 1, effect: { type: "retry", when: "after" } });
+    t.equal(await markOf("again"), "2");
+    sandbox.faults.add({ verb: "webhook", times: 1, effect: { type: "reinvoke" } });
+    t.equal(await markOf("once-more"), "4");
+    t.equal(marks[3], "3", "it is shown what it has made of it");
+    sandbox.faults.add({ verb: "webhook", times: 1, effect: { type: "retry", when: "meanwhile" } });
+    t.ok(await markOf("twice"));
+    t.equal(asked, 6);
+    await stop();
+    hook.close();
+  },
+);
+
 t.test("refuses what it would have to ignore", async (t) => {
   const hook = await startHook(() => ({ allowed: true }));
   const { target, stop } = await started(hook.url);

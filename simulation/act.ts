@@ -58,4 +58,16 @@ export type Act =
     }
   | { readonly act: "lose state file"; readonly name: string; readonly share: number }
   | { readonly act: "fill disk"; readonly name: string; readonly forMs: number }
-  | { readonly act: "fail pull"; readonly image: string; readonly forMs: number };
+  | { readonly act: "fail pull"; readonly image: string; readonly forMs: number }
+  /** Somebody writes what is not theirs: a merge patch of a pod, of owners of these kinds where they are given. */
+  | {
+      readonly act: "edit pod";
+      readonly share: number;
+      readonly patch: object;
+      readonly kinds?: readonly string[];
+    }
+  /** A finalizer of somebody else keeps it from going. */
+  | { readonly act: "hold pod"; readonly share: number; readonly forMs: number }
+  | { readonly act: "edit status"; readonly path: string; readonly status: object }
+  /** Of what controllers have made for the objects of people. */
+  | { readonly act: "edit child"; readonly share: number; readonly how: "change" | "delete" };

@@ -92,6 +92,9 @@ export function object(
 /** Of what people have made by a name that a controller would like to have. */
 export const theirsLabel = "simulated.io/theirs";
 
+/** Of a pod that somebody has taken away from its workload, to look into it. */
+export const asideLabel = "simulated.io/aside";
+
 /** A label that keeps a pod from being deleted or updated until somebody takes it off (`hook_keeper.ts`). */
 export const heldLabel = "simulated.io/held";
 

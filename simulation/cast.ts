@@ -3,7 +3,7 @@ import type { StoredObject } from "../sandbox/index.ts";
 import type { Act } from "./act.ts";
 import { claimSpec, theirsLabel } from "./applied.ts";
 import type { SimulatedCluster } from "./cluster.ts";
-import { claimsOf } from "./observer/fields.ts";
+import { claimsOf, controllerOf } from "./observer/fields.ts";
 import type { Replica } from "./replica.ts";
 import { promptMs, type Stale } from "./story.ts";
 
@@ -11,6 +11,21 @@ import { promptMs, type Stale } from "./story.ts";
 const longestLedMs = 10_000;
 const cronJobs = "advancedcronjobs.apps.kruise.io";
 const claims = "persistentvolumeclaims";
+const finalizer = "simulated.io/hold";
+
+/** What controllers make for the objects of people, and how somebody changes it. */
+const edits: Readonly<
+  Record<string, { path: (namespace: string) => string; patch: (share: number) => object }>
+> = {
+  "clonesets.apps.kruise.io": {
+    path: (namespace) => `/apis/apps.kruise.io/v1alpha1/namespaces/${namespace}/clonesets`,
+    patch: (share) => ({ spec: { replicas: Math.floor(share * 1e6) % 9 } }),
+  },
+  configmaps: {
+    path: (namespace) => `/api/v1/namespaces/${namespace}/configmaps`,
+    patch: () => ({ data: { round: "by hand" } }),
+  },
+};
 
 export class Cast {
   readonly #cluster: SimulatedCluster;
@@ -122,6 +137,29 @@ export class Cast {
       this.#cluster.server.nodes?.failPull(image);
       this.#for(forMs, () => this.#cluster.server.nodes?.mendPull(image));
     },
+    "edit pod": ({ share, patch, kinds }) => {
+      const pods = this.#pods().filter((pod) => kinds?.includes(controllerOf(pod)?.kind ?? "") ?? true);
+      const pod = pods[Math.floor(share * pods.length)];
+      if (pod !== undefined) this.#ask("PATCH", pathOf(pod), patch);
+    },
+    "hold pod": ({ share, forMs }) =>
+      this.#withPod(share, (pod) => {
+        this.#setFinalizer(pod, true);
+        this.#for(forMs, () => this.#setFinalizer(pod, false));
+      }),
+    "edit status": ({ path, status }) => this.#ask("PATCH", `${path}/status`, { status }),
+    "edit child": ({ share, how }) => {
+      const children = Object.entries(edits).flatMap(([resource, { path, patch }]) =>
+        this.#cluster
+          .objects(resource)
+          .filter((object) => controllerOf(object) !== undefined)
+          .map(({ metadata }) => ({ path: `${path(metadata.namespace ?? "")}/${metadata.name}`, patch })),
+      );
+      const child = children[Math.floor(share * children.length)];
+      if (child === undefined) return;
+      if (how === "delete") this.#ask("DELETE", child.path, { propagationPolicy: "Background" });
+      else this.#ask("PATCH", child.path, child.patch(share));
+    },
   };
 
   /** All that is wrong ends: from now on everything is well. */
@@ -209,6 +247,16 @@ export class Cast {
     for (const pod of this.#pods())
       if (pod.metadata.namespace === namespace && claimsOf(pod).includes(name))
         this.#ask("DELETE", pathOf(pod));
+  }
+
+  /** In the store: nothing may refuse it. */
+  #setFinalizer({ metadata: { namespace = "", name = "", uid } }: StoredObject, isThere: boolean): void {
+    const { cluster } = this.#cluster.server;
+    if (cluster.get("pods", { namespace, name })?.metadata.uid !== uid) return;
+    cluster.update("pods", { namespace, name }, ({ metadata }) => {
+      const others = metadata.finalizers?.filter((each) => each !== finalizer) ?? [];
+      metadata.finalizers = isThere ? [...others, finalizer] : others;
+    });
   }
 
   #evict(pod: StoredObject): void {

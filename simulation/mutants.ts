@@ -162,16 +162,22 @@ const ofRollouts: readonly Mutant[] = [
   {
     name: "a new list does not take away what is gone",
     file: "kube/cache.ts",
-    from: "      this.remove(key, uid);\n    }\n  }",
+    from: "      this.remove(key, uid, listVersion);\n    }\n  }",
     to: "    }\n  }",
   },
   {
     name: "what was deleted comes back by a late event",
     file: "kube/cache.ts",
-    from: "    if (this.#contents.removed.has(uid)) return false;\n",
+    from: "    if (this.#isRemoved(uid, version)) return false;\n",
     to: "",
-    survives:
-      "it goes again with the event of its deletion, milliseconds later; the cache's own tests hold it",
+    needs: ['"shuffle"'],
+  },
+  {
+    name: "a selection takes back what was deleted by a late event",
+    file: "controller/runtime/selected_objects.ts",
+    from: "tombstones: 1_024,",
+    to: "tombstones: 0,",
+    needs: ['"shuffle"'],
   },
   {
     name: "a watch goes on from its version although that is forgotten",

@@ -433,4 +433,25 @@ export const mutantsBeside: readonly Mutant[] = [
     from: 'if (holder === "" ? !this.#wantsFree(lease) : holder !== identity && !this.#expired()) return;',
     to: 'if (holder === "" && !this.#wantsFree(lease)) return;',
   },
+  {
+    name: "a StatefulSet adopts no pod that has lost its owner",
+    file: "controller/kinds/stateful_set/plan.ts",
+    from: 'for (const pod of podsOf(pods, "toAdopt")) {',
+    to: 'for (const pod of podsOf(pods, "toAdopt").slice(0, 0)) {',
+    needs: ['"kind":"StatefulSet"', '"ownerReferences":null'],
+  },
+  {
+    name: "a CloneSet keeps a pod that somebody has taken aside",
+    file: "controller/kinds/clone_set/scale.ts",
+    from: "for (const { pod } of pods.entries(pods.groups.toRelease)) {",
+    to: "for (const { pod } of [...pods.entries(pods.groups.toRelease)].slice(0, 0)) {",
+    needs: ['"kind":"CloneSet"', "simulated.io/aside"],
+  },
+  {
+    name: "a budget waits for ever for a deletion that it has let pass",
+    file: "controller/kinds/pod_unavailable_budget/plan.ts",
+    from: "if (leftMs <= 0) {",
+    to: "if (leftMs === Number.NEGATIVE_INFINITY) {",
+    needs: ["PodUnavailableBudget"],
+  },
 ];

@@ -8,6 +8,7 @@ import type { Act } from "./act.ts";
 import { type Applied, hasClaims } from "./applied.ts";
 import { Chance } from "./chance.ts";
 import { companionOf, makers, rivalOf } from "./manifests.ts";
+import { meddling } from "./meddling.ts";
 import { sceneOf } from "./scenes.ts";
 
 export interface Step {
@@ -190,7 +191,7 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 18)) {
+    switch (chance.whole(0, 23)) {
       case 9:
       case 10:
         return { act: "fail probe", share: chance.share(), forMs };
@@ -246,6 +247,14 @@ class Teller {
         const afterSteps = chance.is(0.7) ? chance.whole(1, 12) : 0;
         return { act: "restart agent", name, afterSteps, downMs: chance.between(10, 40_000) };
       }
+      case 19:
+      case 20:
+        return { act: "fault", rule: this.#disorder(forMs), forMs };
+      case 21:
+        return { act: "fault", rule: askedTwice(chance), forMs };
+      case 22:
+      case 23:
+        return meddling(chance, this.#applied, forMs);
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };
       default:
@@ -257,6 +266,16 @@ class Teller {
   #hearLate(forMs: number, ms: number): void {
     const late = ms + promptMs;
     this.#stale.push({ from: this.#now, to: this.#now + forMs + late, ms: late });
+  }
+
+  /** Watches tell things twice, or in another order. */
+  #disorder(forMs: number): FaultRule {
+    const chance = this.#chance;
+    const of = { verb: "watch", userAgent: "replica-", probability: chance.oneOf([0.05, 0.3, 1]) };
+    if (chance.is(0.5)) return { ...of, effect: { type: "repeat", versions: chance.between(1, 300) } };
+    const ms = chance.between(20, 8_000);
+    this.#hearLate(forMs, ms);
+    return { ...of, effect: { type: "shuffle", ms } };
   }
 
   #rule(forMs: number): FaultRule {
@@ -286,4 +305,14 @@ class Teller {
         return { ...of, verb: ["watch", "list"], effect: { type: "expire" } };
     }
   }
+}
+
+/** The network or the server sends a review again, or another webhook has changed the object after ours. */
+function askedTwice(chance: Chance): FaultRule {
+  const effect = chance.oneOf<FaultRule["effect"]>([
+    { type: "retry", when: "after" },
+    { type: "retry", when: "meanwhile" },
+    { type: "reinvoke" },
+  ]);
+  return { verb: "webhook", probability: chance.oneOf([0.3, 1]), effect };
 }

@@ -2,6 +2,7 @@
 import { applyJsonPatch, cloneJson, type JsonPatchOperation, jsonEqual } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { decodeCustom } from "../crd/decode.ts";
+import type { FaultTarget } from "../faults.ts";
 import { ApiError, badRequest, internalError } from "../http/api_error.ts";
 import { asObject, type Fields, isFields, listAt, numberAt, textAt, valueAt } from "../json.ts";
 import { randomUid } from "../random.ts";
@@ -17,7 +18,7 @@ import { matchedView, ownView, type View, type Webhook, webhooksOf } from "./mat
 
 const configurations = /^(mutating|validating)webhookconfigurations\.admissionregistration\.k8s\.io$/;
 
-type AdmissionParts = Pick<World, "registry" | "random" | "webhooks" | "log">;
+type AdmissionParts = Pick<World, "registry" | "random" | "webhooks" | "log" | "faults">;
 
 export function webhookAdmission(parts: AdmissionParts): Admission {
   return { mutate: (review) => mutate(parts, review), validate: (review) => validate(parts, review) };
@@ -43,7 +44,8 @@ async function mutate(
     results.push({ webhook, after: called });
   }
   for (const { webhook, after } of results) {
-    if (!webhook.reinvocation || jsonEqual(after, object)) continue;
+    const isStruck = parts.faults.strike("reinvoke", faultTarget(webhook)) !== undefined;
+    if (!isStruck && (!webhook.reinvocation || jsonEqual(after, object))) continue;
     const shown = { ...review, object };
     const view = matchedView(parts.registry, webhook, shown);
     if (view !== undefined) object = (await mutateBy(parts, webhook, shown, view)) ?? object;
@@ -123,7 +125,14 @@ async function ask(parts: AdmissionParts, webhook: Webhook, review: Review, view
   const body = await reviewBody(review, webhook, view, uid);
   let answer: unknown;
   try {
-    answer = await parts.webhooks.call(webhook.name, webhook.clientConfig, body, webhook.timeoutSeconds);
+    const call = (): Promise<unknown> =>
+      parts.webhooks.call(webhook.name, webhook.clientConfig, body, webhook.timeoutSeconds);
+    const retry = parts.faults.strike("retry", faultTarget(webhook));
+    if (retry !== undefined) {
+      const lost = call().catch(() => undefined);
+      if (retry.when === "after") await lost;
+    }
+    answer = await call();
     const response = valueAt(answer, "response");
     if (!isFields(response)) throw new WebhookError("webhook response was absent");
     if (textAt(response, "uid") !== uid) {
@@ -145,6 +154,10 @@ async function ask(parts: AdmissionParts, webhook: Webhook, review: Review, view
   for (const warning of listAt(response, "warnings")) review.request.warnings.push(String(warning));
   if (valueAt(response, "allowed") !== true) throw denied(webhook.name, valueAt(response, "status"));
   return response;
+}
+
+function faultTarget({ name }: Webhook): FaultTarget {
+  return { verb: "webhook", resource: name, namespace: "", name, userAgent: "" };
 }
 
 function denied(name: string, status: unknown): ApiError {

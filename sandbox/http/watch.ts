@@ -39,6 +39,10 @@ interface Outgoing {
   readonly change?: StoredChange;
 }
 
+function isOutgoing(waiting: Outgoing | Buffer): waiting is Outgoing {
+  return !Buffer.isBuffer(waiting);
+}
+
 class WatchStream {
   readonly #world: WatchParts;
   readonly #exchange: Exchange;
@@ -128,9 +132,13 @@ class WatchStream {
       if (outgoing === undefined) return;
       const fault = faultTarget(this.#exchange, { ...this.#target, name: change.current.name }, "watch");
       if (this.#world.faults.strike("withhold", fault) !== undefined) return;
+      const shuffle = this.#world.faults.strike("shuffle", fault);
+      if (shuffle !== undefined && !this.#held) this.#shuffle(shuffle.ms);
       const lag = this.#world.faults.strike("lag", fault);
-      if (lag === undefined) this.#enqueue(outgoing);
-      else this.#delay(outgoing, lag);
+      if (lag !== undefined) this.#delay(outgoing, lag);
+      else this.#enqueue(outgoing);
+      const repeated = this.#world.faults.strike("repeat", fault);
+      if (repeated !== undefined) this.#repeat(change.version - repeated.versions);
     };
     const onClose = (): void => this.#close();
     this.#stop.push(
@@ -160,6 +168,34 @@ class WatchStream {
       },
     });
     this.#stop.push(stop);
+  }
+
+  #repeat(after: number): void {
+    for (const change of this.#target.served.resource.table.changesAfter(after) ?? []) {
+      const outgoing = this.#visible(change);
+      if (outgoing !== undefined) this.#enqueue(outgoing);
+    }
+  }
+
+  /** Holds everything back for a while, and then tells it in any order. */
+  #shuffle(ms: number): void {
+    this.#held = true;
+    this.#after(ms, () => {
+      this.#held = false;
+      if (this.#sending || this.#first.length > 0) this.#send();
+      else this.#sendShuffled(this.#waiting.splice(0).filter(isOutgoing));
+    });
+  }
+
+  /** In one piece: a watch that broke in between would go on beyond what it was not told. */
+  #sendShuffled(held: readonly Outgoing[]): void {
+    this.#convertThenSend(
+      held.map(({ revision }) => revision),
+      () => {
+        const drawn = held.map((outgoing) => ({ outgoing, at: this.#world.random() }));
+        this.#waiting.unshift(...drawn.sort((a, b) => a.at - b.at).map(({ outgoing }) => outgoing));
+      },
+    );
   }
 
   /** The event that this watch sees of a change: selectors can turn a change into an arrival or a departure. */
@@ -201,7 +237,7 @@ class WatchStream {
       }
       const frame = Buffer.isBuffer(next) ? next : this.#frame(next);
       if (frame === undefined) {
-        if (!Buffer.isBuffer(next)) this.#convertThenSend(next.revision);
+        if (!Buffer.isBuffer(next)) this.#convertThenSend([next.revision]);
         return;
       }
       if (first === undefined) this.#waiting.shift();
@@ -234,12 +270,14 @@ class WatchStream {
     this.#world.soon(goOn);
   }
 
-  #convertThenSend(revision: Revision): void {
+  #convertThenSend(revisions: readonly Revision[], beforeSending?: () => void): void {
     this.#sending = true;
     const { served } = this.#target;
-    inVersion([revision], served, served.apiVersion).then(
+    inVersion(revisions, served, served.apiVersion).then(
       () => {
+        if (this.#ended) return;
         this.#sending = false;
+        beforeSending?.();
         this.#send();
       },
       (error: unknown) => {

@@ -9,7 +9,8 @@ const controllersAwayMs = 90_000;
 
 export const budgets: Rule = ({ cluster, pod, seen, verb, now, staleMs }) => {
   const owner = pod && seen.owner(pod.owner);
-  if (pod?.before === undefined || owner === undefined || owner.isGone || verb === "update") return [];
+  if (pod?.before === undefined || owner === undefined || owner.isGone || pod.isAside || verb === "update")
+    return [];
   if (!isReady(pod.before) || (!pod.isGone && isReady(pod.now))) return [];
   pod.isTaken = true;
   const withinMs = staleMs + controllersAwayMs;

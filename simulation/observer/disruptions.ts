@@ -24,6 +24,7 @@ export const disruptions: Rule = (write) => {
   const { pod, seen, staleMs, verb, resource } = write;
   const owner = pod && seen.owner(pod.owner);
   if (!isByController(write) || pod === undefined || owner === undefined || owner.isGone) return [];
+  if (pod.isAside) return [];
   const states = seen.recent(owner, staleMs);
   // Its node may have told of it by then.
   const isNew = verb === "create" && resource === "pods";
@@ -114,7 +115,9 @@ function beyondSurge(
 }
 
 /** Brought back into service before it runs what it asks for. */
-function tooEarly({ name }: SeenOwner, { born, before, now, isGone }: SeenPod): string[] {
+function tooEarly({ name }: SeenOwner, { born, before, now, isGone, isMeddled }: SeenPod): string[] {
+  // What it waited for is what somebody took away (spec inplace-update, rule 15).
+  if (isMeddled) return [];
   const isBack =
     before !== undefined &&
     !isGone &&

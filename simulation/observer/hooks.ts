@@ -8,8 +8,8 @@ export const hooks: Rule = (write) => {
   const { pod, seen, staleMs } = write;
   const owner = pod && seen.owner(pod.owner);
   if (!isByController(write) || pod?.before === undefined || owner === undefined || owner.isGone) return [];
-  const { before, now, isGone } = pod;
-  if (before.metadata.labels?.[heldLabel] !== "true" || !isActive(before)) return [];
+  const { before, now, isGone, isAside } = pod;
+  if (before.metadata.labels?.[heldLabel] !== "true" || !isActive(before) || isAside) return [];
   const states = seen.recent(owner, staleMs);
   const isHeld = (hook: string): boolean =>
     states.every((state) => at(state, "spec", "lifecycle", hook, "labelsHandler", heldLabel) === "true");

@@ -65,6 +65,8 @@ export class Observer {
       const now = clock.monotonic();
       this.trace.push(`${Math.round(now)} ${userAgent} ${verb} ${resource} ${namespace}/${name}`);
       const pod = /^pods(\/|$)/.test(resource) ? seen.pod(namespace, name) : undefined;
+      if (pod !== undefined && userAgent === "person" && recordOf(pod.before) !== recordOf(pod.now))
+        pod.isMeddled = true;
       const seenWrite = { ...write, cluster, seen, pod, now, staleMs: staleMsAt(now) };
       for (const [check, rule] of Object.entries(all))
         for (const text of rule(seenWrite))
@@ -106,6 +108,14 @@ export class Observer {
     if (controllers.length > 1)
       this.violation("owners", `${object.kind} ${keyOf(object)} has ${controllers.length} controllers`);
   }
+}
+
+/** What a pod says of its update in place. */
+function recordOf(pod: StoredObject | undefined): string {
+  return JSON.stringify([
+    pod?.metadata.annotations?.["apps.kruise.io/inplace-update-state"],
+    pod?.metadata.labels?.["controller-revision-hash"],
+  ]);
 }
 
 const owned = ["pods", "controllerrevisions.apps", "clonesets.apps.kruise.io"];

@@ -1,5 +1,6 @@
 /** What the observer has seen of pods and their owners, and when: controllers may not have heard of the newest. */
 import type { ClusterChange, StoredObject } from "../../sandbox/index.ts";
+import { asideLabel } from "../applied.ts";
 import { controllerOf, isActive, isReady, keyOf } from "./fields.ts";
 import type { ObservedCluster } from "./observed.ts";
 import { type WorkloadKind, workloads } from "./workloads.ts";
@@ -15,6 +16,10 @@ export interface SeenPod {
   /** In order; the last one is what it is now, or was when it went, since then. */
   readonly states: SeenState[];
   isGone: boolean;
+  /** Somebody changed the labels by which its workload knows it, or its owner: it is gone for that workload. */
+  isAside: boolean;
+  /** Somebody changed the record of its update in place. */
+  isMeddled: boolean;
   /** When it was created; milliseconds of the clock. */
   readonly bornAt: number;
   /** A sidecar changed while it was out of service anyway. */
@@ -158,6 +163,8 @@ export class Seen {
         before: undefined,
         states: [],
         isGone: false,
+        isAside: false,
+        isMeddled: false,
         bornAt: this.#cluster.clock.monotonic(),
         isFree: false,
         isSurge: false,
@@ -173,7 +180,9 @@ export class Seen {
       pod.now = object;
     }
     this.#owners.get(controllerOf(object)?.uid ?? "")?.controlled.set(uid, pod);
-    pod.isGone = change.type === "DELETED";
+    pod.isAside =
+      asideLabel in (object.metadata.labels ?? {}) || (controllerOf(object)?.uid ?? "") !== pod.owner;
+    pod.isGone = change.type === "DELETED" || pod.isAside;
     pod.states.push({ since: this.#cluster.clock.monotonic(), object });
     if (pod.states.length > mostStates) pod.states.shift();
     const isOut = pod.isGone || !isReady(object);

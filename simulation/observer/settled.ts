@@ -104,7 +104,21 @@ function history(owner: StoredObject, cluster: ObservedCluster): string[] {
   return kept <= most ? [] : [`${kept} revisions that nothing uses are kept, not ${most}`];
 }
 
-function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[]): string[] {
+/** Of these nobody can tell what they were made of, so that they cannot be updated in place. */
+function ofUnknownRevision(
+  owner: StoredObject,
+  pods: readonly StoredObject[],
+  cluster: ObservedCluster,
+): StoredObject[] {
+  const revisions = cluster.objects("controllerrevisions.apps", owner.metadata.namespace);
+  const known = new Set(revisions.map(({ metadata }) => shortOf(metadata.name ?? "")));
+  return pods.filter(
+    ({ metadata }) => !known.has(shortOf(metadata.labels?.["controller-revision-hash"] ?? "")),
+  );
+}
+
+/** `stay`: pods that cannot be updated. */
+function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[], stay = 0): string[] {
   const rules = workloads[kind];
   if (rules === undefined || rules.isPaused(owner)) return [];
   const replicas = rules.replicas(owner) ?? pods.length;
@@ -114,7 +128,7 @@ function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[
       amountAt(owner, ["spec", "updateStrategy", "rollingUpdate", "partition"], replicas, Math.ceil, 0),
     );
   const found = pods.filter(isUpdated(owner)).length;
-  return found >= least ? [] : [`${found} pods are at the newest revision, not ${least}`];
+  return found >= least - stay ? [] : [`${found} pods are at the newest revision, not ${least}`];
 }
 
 /** Where a hook has let go of a pod whose CloneSet was paused meanwhile, its update waits (spec cloneset, rule 57). */
@@ -126,11 +140,14 @@ function isAvailable(pod: StoredObject): boolean {
 const cloneSet: Missing = (object, cluster) => {
   const pods = podsOf(object, cluster);
   const active = pods.filter(isActive);
+  const isInPlaceOnly =
+    textAt(object, "spec", "updateStrategy", "rollingUpdate", "podUpdatePolicy") === "InPlaceOnly";
+  const stay = isInPlaceOnly ? ofUnknownRevision(object, active, cluster).length : 0;
   return [
     ...isObserved(object),
     ...equal("pods", pods.length, numberAt(object, "spec", "replicas")),
     ...ready(pods),
-    ...updated("CloneSet", object, active),
+    ...updated("CloneSet", object, active, stay),
     ...images(object, active),
     ...counts(object, active, {
       replicas: () => true,
@@ -143,14 +160,22 @@ const cloneSet: Missing = (object, cluster) => {
   ];
 };
 
+/** In order nothing goes on while a pod is on its way out, and while it is paused that pod stays so (spec statefulset, rules 10 and 35). */
+function isHeldUp(object: StoredObject, pods: readonly StoredObject[]): boolean {
+  const isOrdered = textAt(object, "spec", "podManagementPolicy") !== "Parallel";
+  return isOrdered && workloads["StatefulSet"]?.isPaused(object) === true && !pods.every(isAvailable);
+}
+
 const statefulSet: Missing = (object, cluster) => {
   const pods = podsOf(object, cluster);
+  const surplus = pods.filter((pod) => !hasOrdinal(object, ordinalOf(pod)));
+  const window = [
+    ...equal("pods", pods.length, numberAt(object, "spec", "replicas")),
+    ...surplus.map(({ metadata }) => `${metadata.name} is not wanted`),
+  ];
   return [
     ...isObserved(object),
-    ...equal("pods", pods.length, numberAt(object, "spec", "replicas")),
-    ...pods
-      .filter((pod) => !hasOrdinal(object, ordinalOf(pod)))
-      .map(({ metadata }) => `${metadata.name} is not wanted`),
+    ...(isHeldUp(object, pods) ? [] : window),
     ...ready(pods),
     ...updated("StatefulSet", object, pods),
     ...images(object, pods),
@@ -307,7 +332,38 @@ const resourceDistribution: Missing = (object, cluster) => {
   });
 };
 
-const workloadSpread: Missing = (object) => isObserved(object);
+const workloadSpread: Missing = (object) => {
+  const versions = Object.values(Object(at(object, "status", "versionedSubsetStatuses")));
+  const subsets = versions.flatMap((version) => (Array.isArray(version) ? version : []));
+  return [
+    ...isObserved(object),
+    ...subsets.flatMap((subset) => [
+      ...waitedFor(subset, "creatingPods"),
+      ...waitedFor(subset, "deletingPods"),
+    ]),
+  ];
+};
+
+const budget: Missing = (object, cluster) => {
+  const { namespace } = object.metadata;
+  const name = textAt(object, "spec", "targetRef", "name");
+  const kind = textAt(object, "spec", "targetRef", "kind");
+  const resource = workloads[kind]?.resource ?? "";
+  const target = cluster.objects(resource, namespace).find(({ metadata }) => metadata.name === name);
+  if (target === undefined) return [];
+  const available = podsOf(target, cluster).filter(isReady).length;
+  return [
+    ...isObserved(object),
+    ...equal("status.currentAvailable", numberAt(object, "status", "currentAvailable"), available),
+    ...waitedFor(at(object, "status"), "disruptedPods"),
+    ...waitedFor(at(object, "status"), "unavailablePods"),
+  ];
+};
+
+/** What admission has let pass, and nobody will see any more. */
+function waitedFor(status: unknown, field: string): string[] {
+  return Object.keys(Object(at(status, field))).map((pod) => `${field} still names ${pod}`);
+}
 
 const byResource: Readonly<Record<string, Missing>> = {
   "clonesets.apps.kruise.io": cloneSet,
@@ -325,6 +381,7 @@ const byResource: Readonly<Record<string, Missing>> = {
   "advancedcronjobs.apps.kruise.io": cronJob,
   "resourcedistributions.apps.kruise.io": resourceDistribution,
   "workloadspreads.apps.kruise.io": workloadSpread,
+  "podunavailablebudgets.policy.kruise.io": budget,
   "nodeimages.apps.kruise.io": unpulled,
 };
 

@@ -35,7 +35,11 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
   const there = cluster.objects("pods", namespace).filter((each) => {
     const { name = "", creationTimestamp } = each.metadata;
     const place = placeOf(seen.pod(namespace ?? "", name)?.born ?? each);
-    const isCounted = isActive(each) && !going.has(name) && Date.parse(creationTimestamp ?? "") >= since;
+    const isCounted =
+      isActive(each) &&
+      seen.pod(namespace ?? "", name)?.isAside !== true &&
+      !going.has(name) &&
+      Date.parse(creationTimestamp ?? "") >= since;
     return isCounted && place.spread === spread && place.subset === subset;
   }).length;
   return there > most
