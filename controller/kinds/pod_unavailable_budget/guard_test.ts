@@ -76,6 +76,14 @@ t.test("of two deletions at the same time one passes", async (t) => {
   ]);
 });
 
+t.test("a review that comes twice, at once or later, spends once, and both are answered alike", async (t) => {
+  const { guard, status } = setup(1);
+  const ask = () => guard.ask(pod("a"), "EVICT", "someone", false);
+  t.same(await Promise.all([ask(), ask()]), [{ allowed: true }, { allowed: true }]);
+  t.same(await ask(), { allowed: true });
+  t.match(status(), { unavailableAllowed: 0, currentAvailable: 3 });
+});
+
 t.test("a dry run spends nothing and is refused alike", async (t) => {
   const some = setup(1);
   t.same(await some.guard.ask(pod("a"), "EVICT", "someone", true), { allowed: true });
