@@ -42,7 +42,7 @@ export const disruptions: Rule = (write) => {
   pod.closedAt = write.now;
   if (isUnwanted(pod, states)) return wrong;
   wrong.push(...beyondBudget(write, owner, pod, states));
-  const isChosen = isSurplus(owner, pod, states) || isMarked(pod.before, states);
+  const isChosen = isSurplus(owner, pod, states, write.now - staleMs) || isMarked(pod.before, states);
   if (!isChosen && states.every((state) => owner.kind.isPaused(state)))
     wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
   return wrong;
@@ -163,15 +163,21 @@ function isUnwanted({ now }: SeenPod, states: readonly StoredObject[]): boolean 
   );
 }
 
-/** There are or were more pods than are wanted. */
-function isSurplus({ kind, pods }: SeenOwner, pod: SeenPod, states: readonly StoredObject[]): boolean {
+/** There are or were more pods than are wanted; of those that went by themselves since `heard` a controller may not know. */
+function isSurplus(
+  { kind, pods }: SeenOwner,
+  pod: SeenPod,
+  states: readonly StoredObject[],
+  heard: number,
+): boolean {
   const stays = ({ now, isGone }: SeenPod): boolean => isActive(now) && !isGone && !isDoomed(now);
   if (stays(pod)) return false;
   const others = [...pods.values()].filter((each) => each !== pod && stays(each));
+  const unheard = [...pods.values()].filter((each) => !stays(each) && each.wentAt >= heard).length;
   const isServed = (): boolean => others.some(({ now }) => isServing(now) && nodeOf(now) === nodeOf(pod.now));
   return states.some((state) => {
     const replicas = kind.replicas(state);
-    return replicas === undefined ? isServed() : others.length >= replicas;
+    return replicas === undefined ? isServed() : others.length + unheard >= replicas;
   });
 }
 
