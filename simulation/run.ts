@@ -50,6 +50,7 @@ export async function run(story: Story): Promise<Run> {
     await clock.pass(step.at - clock.monotonic(), isWrong);
     if (isWrong()) break;
     observer.trace.push(`${Math.round(step.at)} story ${JSON.stringify(step.do)}`);
+    if (step.do.act === "edit status") observer.statusMadeUpAt = clock.monotonic();
     cast.do(step.do);
   }
   if (!isWrong()) await settle(cluster, cast, observer, story, isWrong);

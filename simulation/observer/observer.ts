@@ -38,6 +38,8 @@ export class Observer {
   readonly violations: Violation[] = [];
   /** Of controllers, but for leases and events. */
   writes = 0;
+  /** When somebody last made up a status; milliseconds after the beginning. */
+  statusMadeUpAt = Number.NEGATIVE_INFINITY;
   /** When the newest of them was stored. */
   lastWriteAt = 0;
   /** Each stored write, a line each. */
@@ -67,7 +69,15 @@ export class Observer {
       const pod = /^pods(\/|$)/.test(resource) ? seen.pod(namespace, name) : undefined;
       if (pod !== undefined && userAgent === "person" && recordOf(pod.before) !== recordOf(pod.now))
         pod.isMeddled = true;
-      const seenWrite = { ...write, cluster, seen, pod, now, staleMs: staleMsAt(now) };
+      const seenWrite = {
+        ...write,
+        cluster,
+        seen,
+        pod,
+        now,
+        staleMs: staleMsAt(now),
+        madeUpAt: this.statusMadeUpAt,
+      };
       for (const [check, rule] of Object.entries(all))
         for (const text of rule(seenWrite))
           this.violation(check, `${userAgent} ${verb} ${resource}: ${text}`);

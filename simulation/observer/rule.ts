@@ -12,6 +12,8 @@ export interface SeenWrite extends StoredWrite {
   readonly now: number;
   /** So much may have passed since the controllers heard of what is stored. */
   readonly staleMs: number;
+  /** When somebody last made up a status; milliseconds after the beginning. */
+  readonly madeUpAt: number;
 }
 
 /** What is wrong with the write, a sentence each. */

@@ -23,6 +23,8 @@ interface Bound {
 
 export const statuses: Rule = (write) => {
   const { cluster, seen, namespace, name, staleMs } = write;
+  // A controller writes what differs from what it knows: the rest of it may be somebody else's.
+  if (write.now - write.madeUpAt <= staleMs) return [];
   const [resource = "", subresource] = write.resource.split("/");
   if (!isByController(write) || subresource !== "status" || staleMs > longestLateMs) return [];
   const object = cluster.objects(resource, namespace).find(({ metadata }) => metadata.name === name);
