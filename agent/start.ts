@@ -87,15 +87,11 @@ export async function startAgent(dependencies: AgentDependencies): Promise<Agent
   return { port: endpoints.port, finder, stop: () => stopAll(features, context, endpoints) };
 }
 
-/** Calls of detection itself: their failure is its own business. */
-const detectionCalls = new Set(["Version", "ImageFsInfo"]);
-
 function startFinder(
   { client, clock, log, settings }: AgentDependencies,
   agentMetrics: AgentMetrics,
 ): RuntimeFinder {
-  let finder: RuntimeFinder | undefined;
-  finder = startRuntimeFinder({
+  return startRuntimeFinder({
     clock,
     log: log.with({ component: "runtime" }),
     settings: { socketFile: settings.socketFile, roots: settings.socketRoots },
@@ -103,13 +99,8 @@ function startFinder(
       const node = await client.get(nodes, { name: settings.nodeName }, { timeoutMs: 5_000 });
       return node.status?.nodeInfo?.containerRuntimeVersion;
     },
-    observe(call) {
-      agentMetrics.criCall(call);
-      if (call.code === "Unavailable" && finder?.current && !detectionCalls.has(call.method))
-        finder.suspect();
-    },
+    observe: agentMetrics.criCall,
   });
-  return finder;
 }
 
 function createContext(

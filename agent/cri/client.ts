@@ -75,9 +75,37 @@ const deadlineOf: ReadonlyMap<string, number> = new Map(Object.entries(deadlines
 /** What the kubelet accepts: lists of a full node are larger than gRPC's default of 4 MiB. */
 const defaultResponseBytes = 16 * 1024 * 1024;
 
+/** Of a gRPC status: how a call ended that brought no answer. */
+export type CallFailure = Pick<ServiceError, "code" | "details">;
+
+/** Bytes of a request, on their way. */
+export interface CarriedCall {
+  readonly name: string;
+  readonly path: string;
+  readonly body: Buffer;
+  /** Then it fails with DEADLINE_EXCEEDED. */
+  readonly deadlineMs: number;
+  readonly maxResponseBytes: number;
+}
+
+/** Carries calls to a runtime as bytes: gRPC does it over a socket. */
+export interface CriTransport {
+  /** `answered` is called once, later, also where the call is cancelled. */
+  unary(
+    call: CarriedCall,
+    answered: (failure: CallFailure | null, answer?: Uint8Array) => void,
+  ): { cancel(): void };
+  /** Nothing is under way any more. */
+  close(): void;
+}
+
 export function createCriClient(socket: string, options: CriClientOptions): CriClient {
+  return criClientOver(new Connections(socket, options.clock), socket, options);
+}
+
+export function criClientOver(transport: CriTransport, socket: string, options: CriClientOptions): CriClient {
   const { observe, clock, maxResponseBytes = defaultResponseBytes } = options;
-  const connections = new Connections(socket, clock);
+  const calls = new Calls(transport);
   return {
     socket,
     async call(method, request, callOptions = {}) {
@@ -86,7 +114,7 @@ export function createCriClient(socket: string, options: CriClientOptions): CriC
       try {
         // Encoding errors are the caller's fault and must not reach the transport.
         const body = toWire(method.request, request);
-        return decoded(method, await connections.unary(method, body, { maxResponseBytes, ...callOptions }));
+        return decoded(method, await calls.unary(method, body, { maxResponseBytes, ...callOptions }));
       } catch (error) {
         code = error instanceof AgentError ? error.code : "Runtime";
         throw error;
@@ -94,7 +122,7 @@ export function createCriClient(socket: string, options: CriClientOptions): CriC
         observe?.({ method: method.name, code, seconds: (clock.monotonic() - started) / 1000 });
       }
     },
-    close: () => connections.close(),
+    close: () => calls.close(),
   };
 }
 
@@ -113,17 +141,14 @@ const channelOptions = {
 
 type UnaryOptions = CallOptions & { readonly maxResponseBytes: number };
 
-/** gRPC limits answers by connection: one for each limit, made with its first call. */
-class Connections {
-  readonly #socket: string;
-  readonly #clock: Clock;
-  readonly #clients = new Map<number, Client>();
-  readonly #running = new Set<ClientUnaryCall>();
+/** What each call of a client obeys: its deadline, its caller who may give up, the end of the client. */
+class Calls {
+  readonly #transport: CriTransport;
+  readonly #running = new Set<{ cancel(): void }>();
   #closed = false;
 
-  constructor(socket: string, clock: Clock) {
-    this.#socket = socket;
-    this.#clock = clock;
+  constructor(transport: CriTransport) {
+    this.#transport = transport;
   }
 
   /** The bytes of the answer; throws AgentError. */
@@ -131,9 +156,9 @@ class Connections {
     { name, path }: Pick<Method<unknown, unknown>, "name" | "path">,
     body: Buffer,
     { signal, timeoutMs, maxResponseBytes }: UnaryOptions,
-  ): Promise<Buffer> {
+  ): Promise<Uint8Array> {
     const wanted = Math.ceil(timeoutMs ?? deadlineOf.get(name) ?? 10 * second);
-    const limit = Math.min(Math.max(1, wanted), longestCallMs);
+    const deadlineMs = Math.min(Math.max(1, wanted), longestCallMs);
     return new Promise((resolve, reject) => {
       const givenUp = (): AgentError | undefined => {
         if (signal?.aborted)
@@ -143,21 +168,14 @@ class Connections {
       const before = givenUp();
       if (before) return reject(before);
       const cancel = (): void => call.cancel();
-      const call = this.#client(maxResponseBytes).makeUnaryRequest(
-        path,
-        sameBytes,
-        sameBytes,
-        body,
-        new Metadata(),
-        { deadline: this.#clock.now() + limit },
-        (error, answer) => {
-          signal?.removeEventListener("abort", cancel);
-          this.#running.delete(call);
-          const failure = givenUp() ?? (error ? criError(name, error, limit) : undefined);
-          if (failure) reject(failure);
-          else resolve(answer ?? Buffer.alloc(0));
-        },
-      );
+      const carried = { name, path, body, deadlineMs, maxResponseBytes };
+      const call = this.#transport.unary(carried, (error, answer) => {
+        signal?.removeEventListener("abort", cancel);
+        this.#running.delete(call);
+        const failure = givenUp() ?? (error ? criError(name, error, deadlineMs) : undefined);
+        if (failure) reject(failure);
+        else resolve(answer ?? Buffer.alloc(0));
+      });
       this.#running.add(call);
       signal?.addEventListener("abort", cancel, { once: true });
     });
@@ -166,6 +184,32 @@ class Connections {
   close(): void {
     this.#closed = true;
     for (const call of this.#running) call.cancel();
+    this.#transport.close();
+  }
+}
+
+/** gRPC limits answers by connection: one for each limit, made with its first call. */
+class Connections implements CriTransport {
+  readonly #socket: string;
+  readonly #clock: Clock;
+  readonly #clients = new Map<number, Client>();
+
+  constructor(socket: string, clock: Clock) {
+    this.#socket = socket;
+    this.#clock = clock;
+  }
+
+  unary(
+    { path, body, deadlineMs, maxResponseBytes }: CarriedCall,
+    answered: (failure: CallFailure | null, answer?: Uint8Array) => void,
+  ): ClientUnaryCall {
+    const deadline = this.#clock.now() + deadlineMs;
+    const metadata = new Metadata();
+    const client = this.#client(maxResponseBytes);
+    return client.makeUnaryRequest(path, sameBytes, sameBytes, body, metadata, { deadline }, answered);
+  }
+
+  close(): void {
     for (const client of this.#clients.values()) client.close();
     this.#clients.clear();
   }
@@ -215,7 +259,7 @@ const codes: Readonly<Partial<Record<status, AgentErrorCode>>> = {
 };
 
 /** The message keeps the wording that CRI users know: `rpc error: code = NotFound desc = …`. */
-function criError(name: string, error: ServiceError, limitMs: number): AgentError {
+function criError(name: string, error: CallFailure, limitMs: number): AgentError {
   let { details } = error;
   let code = codes[error.code] ?? "Runtime";
   // The library's texts have times in them: equal failures would have different texts.

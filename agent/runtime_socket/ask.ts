@@ -1,9 +1,9 @@
 /** Asks one path whether a CRI runtime answers there. Never throws. */
-import { stat } from "node:fs/promises";
 import { methods } from "../../proto/cri/index.ts";
-import { type CriClient, type CriClientOptions, createCriClient } from "../cri/client.ts";
+import type { CriClient, CriClientOptions } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { Answer } from "./candidates.ts";
+import type { Sockets } from "./sockets.ts";
 
 /** A usable answer comes with its open client; the caller closes it. */
 export interface Asked {
@@ -13,13 +13,14 @@ export interface Asked {
 
 /** CRI v1 as the agent needs it: Version and ImageFsInfo answer (spec agent 4.1, point 3). */
 export async function askSocket(
+  sockets: Pick<Sockets, "lookAt" | "connect">,
   path: string,
   options: CriClientOptions,
   signal: AbortSignal,
 ): Promise<Asked> {
-  const found = await lookAt(path);
+  const found = await sockets.lookAt(path);
   if (found) return { answer: found };
-  const client = createCriClient(path, options);
+  const client = sockets.connect(path, options);
   try {
     const version = await client.call(methods.Version, { version: "0.1.0" }, { signal });
     await client.call(methods.ImageFsInfo, {}, { signal });
@@ -34,21 +35,6 @@ export async function askSocket(
       return { answer: { path, outcome: "no CRI v1", detail } };
     }
     return { answer: { path, outcome: "no answer", detail: `no answer: ${messageOf(error)}` } };
-  }
-}
-
-/** Says why nobody can be asked there, or undefined when there is a socket. */
-async function lookAt(path: string): Promise<Answer | undefined> {
-  try {
-    const found = await stat(path);
-    return found.isSocket()
-      ? undefined
-      : { path, outcome: "not a socket", detail: "exists, but is not a socket" };
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ENOTDIR")
-      return { path, outcome: "missing", detail: "does not exist" };
-    return { path, outcome: "no permission", detail: `cannot be looked at: ${messageOf(error)}` };
   }
 }
 

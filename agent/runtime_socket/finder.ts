@@ -2,8 +2,7 @@
  * Finds the node's container runtime and keeps hold of it: Detecting -> Ready -> Lost -> Detecting. It never gives up
  * and never throws; what depends on the runtime asks `current` and reads `reason` (spec agent 4.2).
  */
-import { existsSync, type FSWatcher, watch } from "node:fs";
-import { basename, dirname } from "node:path";
+import { existsSync } from "node:fs";
 import { type Clock, isKubeError, type Log } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import type { CriCall, CriClient } from "../cri/client.ts";
@@ -17,6 +16,7 @@ import {
   type SocketSettings,
   unsupportedPaths,
 } from "./candidates.ts";
+import { hostSockets, type SocketFolders, type Sockets } from "./sockets.ts";
 
 export interface Runtime {
   readonly client: CriClient;
@@ -47,11 +47,16 @@ export interface FinderDependencies {
   /** `status.nodeInfo.containerRuntimeVersion` of the own Node, if it can be known now. */
   readonly kubeletRuntime: () => Promise<string | undefined>;
   readonly observe?: (call: CriCall) => void;
+  /** Default: those of the host. */
+  readonly sockets?: Sockets;
 }
 
 const shortestMs = 1_000;
 const longestMs = 10_000;
 const checkMs = 30_000;
+
+/** Calls of detection itself: their failure is its own business. */
+const detectionCalls = new Set(["Version", "ImageFsInfo"]);
 
 type Listener = (runtime: Runtime | undefined, reason: string) => void;
 
@@ -59,12 +64,14 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
   return new SocketFinder(dependencies);
 }
 
+type Dependencies = FinderDependencies & Required<Pick<FinderDependencies, "observe" | "sockets">>;
+
 class SocketFinder implements RuntimeFinder {
-  readonly #dependencies: FinderDependencies;
+  readonly #dependencies: Dependencies;
   readonly #paths: readonly string[];
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<Listener>();
-  readonly #folders: FolderWatch;
+  readonly #folders: SocketFolders;
   readonly #running: Promise<void>;
   #current: Runtime | undefined;
   #reason = "detection of the container runtime has not finished";
@@ -74,10 +81,17 @@ class SocketFinder implements RuntimeFinder {
   #wake = new AbortController();
 
   constructor(dependencies: FinderDependencies) {
-    const { settings } = dependencies;
-    this.#dependencies = dependencies;
+    const { settings, sockets = hostSockets } = dependencies;
+    this.#dependencies = {
+      ...dependencies,
+      sockets,
+      observe: (call) => {
+        dependencies.observe?.(call);
+        this.#called(call);
+      },
+    };
     this.#paths = candidatePaths(settings);
-    this.#folders = new FolderWatch(this.#paths, settings.roots, () => this.suspect());
+    this.#folders = sockets.folders(this.#paths, settings.roots, () => this.suspect());
     this.#running = this.#run();
   }
 
@@ -107,6 +121,10 @@ class SocketFinder implements RuntimeFinder {
     await this.#running;
     this.#folders.close();
     this.#current?.client.close();
+  }
+
+  #called(call: CriCall): void {
+    if (call.code === "Unavailable" && this.#current && !detectionCalls.has(call.method)) this.suspect();
   }
 
   async #run(): Promise<void> {
@@ -186,17 +204,16 @@ class SocketFinder implements RuntimeFinder {
 
 /** One round over all candidates, at the same time, so that one silent socket does not hold up the others. */
 async function lookAround(
-  dependencies: FinderDependencies,
+  dependencies: Dependencies,
   paths: readonly string[],
   signal: AbortSignal,
 ): Promise<{ runtime: Runtime | undefined; reason: string; kubelet: string | undefined }> {
-  const { clock, observe, settings, log } = dependencies;
-  const options = observe ? { clock, observe } : { clock };
+  const { settings, sockets, log } = dependencies;
   const asking = dependencies.kubeletRuntime().catch((error: unknown) => {
     log.debug("the node's runtime is not known", { error: messageOf(error) });
     return undefined;
   });
-  const asked = await Promise.all(paths.map((path) => askSocket(path, options, signal)));
+  const asked = await Promise.all(paths.map((path) => askSocket(sockets, path, dependencies, signal)));
   const useless = [...unsupportedPaths(settings)]
     .filter(([path]) => existsSync(path))
     .map(([path, detail]): Answer => ({ path, outcome: "unsupported", detail }));
@@ -222,44 +239,5 @@ async function check(runtime: Runtime, signal: AbortSignal): Promise<string | un
     } catch (error) {
       if (attempt >= 1 || !isAgentError(error, "Timeout", "Unavailable")) return messageOf(error);
     }
-  }
-}
-
-/** Wakes detection when a socket, or a folder on the way to one, appears. */
-class FolderWatch {
-  readonly #watchers: FSWatcher[] = [];
-  readonly #names = new Set<string>();
-  readonly #folders = new Set<string>();
-  readonly #wake: () => void;
-
-  constructor(paths: readonly string[], roots: readonly string[], wake: () => void) {
-    this.#wake = wake;
-    for (const path of paths) {
-      for (let at = path; at !== dirname(at); at = dirname(at)) {
-        this.#names.add(basename(at));
-        this.#folders.add(dirname(at));
-        if (roots.includes(dirname(at))) break;
-      }
-    }
-  }
-
-  /** Looks for the folders again: they come and go with the runtime. */
-  watch(): void {
-    this.close();
-    for (const folder of this.#folders) {
-      try {
-        const watcher = watch(folder, { persistent: false }, (_, name) => {
-          if (name === null || this.#names.has(name)) this.#wake();
-        });
-        watcher.on("error", () => watcher.close());
-        this.#watchers.push(watcher);
-      } catch {
-        // Not there, or not readable: its parents and the rounds notice it.
-      }
-    }
-  }
-
-  close(): void {
-    for (const watcher of this.#watchers.splice(0)) watcher.close();
   }
 }
