@@ -73,7 +73,7 @@ export class ContainerRestarter {
       await this.stop(place, terms, prepared, hookFailed);
     } catch (error) {
       // A runtime that is restarted may have stopped it all the same.
-      if (!isAgentError(error, "Unavailable")) agentMetrics.killed(reason, "failed");
+      if (!isAgentError(error, "Unavailable", "Aborted")) agentMetrics.killed(reason, "failed");
       throw error;
     }
     agentMetrics.killed(reason, "stopped");

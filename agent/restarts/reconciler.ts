@@ -88,8 +88,9 @@ export class RestartReconciler {
     if (isKubeError(error, "NotFound")) return undefined;
     // The watch brings the newer version; this is in case that it was seen before.
     if (isKubeError(error, "Conflict")) return { requeueAfterMs: 100 };
-    if (!isAgentError(error, "Unavailable", "Timeout")) throw error;
-    const text = "the runtime does not answer, the request goes on when it does";
+    // Whatever a runtime answers: it is no mistake of this process.
+    if (!isAgentError(error)) throw error;
+    const text = "the runtime gives no answer that is of use, the request goes on when it does";
     this.#deps.log.warn(text, { pod: podKey, error: messageOf(error) });
     return { requeueAfterMs: 1000 };
   }
@@ -240,8 +241,8 @@ class Round {
       return after({ phase: "Recreating", isKilled: true });
     } catch (error) {
       this.#signal.throwIfAborted();
-      // A runtime that is restarted does not fail the request: the next round sees how far this stop came.
-      if (isAgentError(error, "Unavailable")) throw error;
+      // A runtime that is restarted, or lost, does not fail the request: the next round sees how far this stop came.
+      if (isAgentError(error, "Unavailable", "Aborted")) throw error;
       return after({ phase: "Failed", message: `kill container error: ${messageOf(error)}` });
     }
   }

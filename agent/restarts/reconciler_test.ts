@@ -1,5 +1,5 @@
 import t from "tap";
-import { isJsonObject, plainHash } from "../../kube/index.ts";
+import { isJsonObject, plainHash, systemClock } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import {
   exited,
@@ -306,6 +306,26 @@ t.test("a runtime that goes away during a stop is waited for", async (t) => {
   s.fake.faults.clear();
   await reconciler.reconcile("default/web", signal);
   t.match(s.request.status?.containerRecreateStates, [{ name: "app", phase: "Succeeded", isKilled: true }]);
+});
+
+t.test("a runtime that is given up during a stop is waited for, too", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.fake.faults.set("StopContainer", { kind: "hang" });
+  const round = new RestartReconciler(s.deps).reconcile("default/web", signal);
+  while (!s.fake.calls.has("StopContainer")) await systemClock.sleep(5);
+  // As the finder does once the runtime answers nothing.
+  s.runtime.client.close();
+  t.same(await round, { requeueAfterMs: 1000 });
+  t.match(s.request.status?.containerRecreateStates, [{ name: "app", phase: "Pending" }]);
+});
+
+t.test("a runtime that answers garbage, or an error of its own, is asked again", async (t) => {
+  const s = await scene(t, ["app"]);
+  const reconciler = new RestartReconciler(s.deps);
+  s.fake.faults.set("ListContainers", { kind: "bytes", bytes: new Uint8Array([255]) });
+  t.same(await reconciler.reconcile("default/web", signal), { requeueAfterMs: 1000 });
+  s.fake.faults.set("ListContainers", { kind: "fail", status: 13, message: "out of my mind" });
+  t.same(await reconciler.reconcile("default/web", signal), { requeueAfterMs: 1000 });
 });
 
 t.test("without a runtime a new request ends with the reason", async (t) => {
