@@ -78,7 +78,11 @@ async function oneAttempt(order: PullOrder, reference: string, context: PullCont
       if (id !== undefined) return { ok: true, imageID: `${order.image}@${id}`, pulled: false };
     }
     await pullWithLogins(order, reference, images, await context.logins(signal), signal);
-    const id = await images.present(reference, signal);
+    // It has been pulled, whatever becomes of the look at it.
+    const id = await images.present(reference, signal).catch(() => {
+      outer.throwIfAborted();
+      return undefined;
+    });
     return { ok: true, imageID: id === undefined ? "" : `${order.image}@${id}`, pulled: true };
   } catch (error) {
     if (limited.signal.aborted && !outer.aborted) throw limited.signal.reason;

@@ -24,6 +24,8 @@ interface Bench {
   /** Names of the secrets, in the order in which logins were asked for. */
   readonly asked: string[];
   runtime: boolean;
+  /** Looks at images fail. */
+  isLost: boolean;
   set(tags: readonly TagSpec[], image?: string, secrets?: readonly string[]): void;
   tag(
     tag: string,
@@ -39,7 +41,10 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
     get missing() {
       return b.runtime ? undefined : "not found container runtime sock";
     },
-    present: async (reference) => (b.onNode.has(reference) ? "sha256:1d" : undefined),
+    present: async (reference) => {
+      if (b.isLost) throw new AgentError("Unavailable", "connection reset");
+      return b.onNode.has(reference) ? "sha256:1d" : undefined;
+    },
     async pull(request, signal) {
       b.pulls.push(request);
       await b.onPull(request, signal);
@@ -86,6 +91,7 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
     logins: [],
     asked: [],
     runtime: true,
+    isLost: false,
     set(tags, image = "nginx", secrets = []) {
       const nodeImage: NodeImage = {
         metadata: { name: "node-1" },
@@ -128,6 +134,20 @@ t.test("pulls, reports and says how long it took", async (t) => {
   });
   t.equal(b.finished.at(-1)?.length, 1);
 });
+
+t.test(
+  "a pull that the runtime ended well is not pulled again, though it goes away before it is looked at",
+  async (t) => {
+    const b = bench();
+    b.onPull = async () => {
+      b.isLost = true;
+    };
+    b.set([{ tag: "1", pullPolicy: policy }]);
+    await b.clock.advance(5_000);
+    t.match(b.tag("1"), { phase: "Succeeded", progress: 100, imageID: undefined });
+    t.equal(b.pulls.length, 1);
+  },
+);
 
 t.test("IfNotPresent and on the node: no pull; Always: one pull", async (t) => {
   const b = bench();
