@@ -1,7 +1,7 @@
 /** Asks one path whether a CRI runtime answers there. Never throws. */
 import { methods } from "../../proto/cri/index.ts";
 import type { CriClient, CriClientOptions } from "../cri/client.ts";
-import { isAgentError, messageOf } from "../errors.ts";
+import { AgentError, isAgentError, messageOf } from "../errors.ts";
 import type { Answer } from "./candidates.ts";
 import type { Sockets } from "./sockets.ts";
 
@@ -25,6 +25,7 @@ export async function askSocket(
     const version = await client.call(methods.Version, { version: "0.1.0" }, { signal });
     await client.call(methods.ImageFsInfo, {}, { signal });
     const { runtime_name: runtimeName, runtime_version: runtimeVersion } = version;
+    if (runtimeName === "") throw new AgentError("Decode", "Version: the runtime does not say its name");
     const detail = `${runtimeName} ${runtimeVersion}`;
     return { answer: { path, outcome: "usable", detail, runtimeName, runtimeVersion }, client };
   } catch (error) {

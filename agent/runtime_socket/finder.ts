@@ -234,8 +234,10 @@ async function lookAround(
 async function check(runtime: Runtime, signal: AbortSignal): Promise<string | undefined> {
   for (let attempt = 0; ; attempt++) {
     try {
-      await runtime.client.call(methods.Version, { version: "0.1.0" }, { signal });
-      return undefined;
+      const version = await runtime.client.call(methods.Version, { version: "0.1.0" }, { signal });
+      const { runtime_name: name } = version;
+      // Requests name their runtime: by a wrong name none of them would be carried out.
+      return name === runtime.name ? undefined : `its name is ${JSON.stringify(name)}, not ${runtime.name}`;
     } catch (error) {
       if (attempt >= 1 || !isAgentError(error, "Timeout", "Unavailable")) return messageOf(error);
     }

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import t, { type Test } from "tap";
 import { type Clock, nullLog, systemClock } from "../../kube/index.ts";
+import { encode, methods } from "../../proto/cri/index.ts";
 import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { testLog } from "../../testkit/kube/fake_log.ts";
 import { type Answer, candidatePaths, chooseRuntime } from "./candidates.ts";
@@ -153,6 +154,21 @@ t.test("a runtime that goes away is lost, and found again", async (t) => {
   await rm(path, { force: true });
   await runtimeAt(t, path, "containerd");
   t.match(await until(found, ready), /^containerd /);
+});
+
+t.test("a runtime that said no name, or a wrong one, is found once it says its own", async (t) => {
+  const root = await runFolder(t);
+  const server = await runtimeAt(t, join(root, "containerd.sock"), "containerd");
+  const says = (runtime_name: string) =>
+    ({ kind: "bytes", bytes: encode(methods.Version.response, { runtime_name }) }) as const;
+  server.faults.set("Version", says(""));
+  const found = finder(t, root);
+  t.match(await until(found, notFound), "the runtime does not say its name");
+  server.faults.set("Version", says("out of my mind"));
+  t.match(await until(found, ready), /^out of my mind /);
+  server.faults.clear();
+  found.suspect();
+  t.match(await until(found, (runtime) => runtime?.name === "containerd"), /^containerd /);
 });
 
 t.test(
