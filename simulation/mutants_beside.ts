@@ -310,14 +310,14 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "an agent takes a container that still runs for one that was made anew",
     file: "node/restarts/plan.ts",
-    from: "const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);",
+    from: "const replaced = isNew || present.restartCount > (statusContext?.restartCount ?? 0);",
     to: 'const replaced = present.id !== "" || present.restartCount > (statusContext?.restartCount ?? 0);',
     needs: ["recreate containers"],
   },
   {
     name: "an agent stops a container twice for one request",
     file: "node/restarts/plan.ts",
-    from: "const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);",
+    from: "const replaced = isNew || present.restartCount > (statusContext?.restartCount ?? 0);",
     to: "const replaced = present.restartCount > (statusContext?.restartCount ?? 0) + 1;",
     needs: ["recreate containers"],
   },

@@ -134,7 +134,8 @@ function progressOf(observed: RestartObserved, container: ContainerSpec, now: nu
   if (!present) return { state: state("Pending", "not found container on Node"), startable: false };
   const force = observed.request.spec.strategy?.forceRecreate === true;
   const stopped = observed.stoppedHere.get(name);
-  const oldId = stopped ?? splitContainerID(statusContext?.containerID ?? "")?.id;
+  const askedId = splitContainerID(statusContext?.containerID ?? "")?.id;
+  const oldId = stopped ?? askedId;
   if (present.state === "exited") {
     const never = staysDown(observed.restartPolicy, present);
     if (isKilled && never) return { state: state("Failed", never), startable: false };
@@ -143,7 +144,9 @@ function progressOf(observed: RestartObserved, container: ContainerSpec, now: nu
   if (force && !isKilled) return { state: state("Pending"), startable: false };
   // What was to be stopped runs on, however often it had restarted before: the runtime or the agent may go away before the stop.
   if (present.id === stopped) return { state: state("Pending"), startable: false };
-  const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);
+  // A runtime out of its mind may have told of another one than the request was made for, and that was stopped.
+  const isNew = present.id !== oldId && present.id !== askedId;
+  const replaced = isNew || present.restartCount > (statusContext?.restartCount ?? 0);
   // Also when it was said to be stopped: that is reported first, and the agent may have died before it was done.
   if (!replaced) return { state: state("Pending"), startable: false };
   const leftMs = readyLeftMs(observed, present, now);

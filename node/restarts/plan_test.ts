@@ -84,6 +84,27 @@ t.test("said to be stopped and running on: the agent died in between, and stops 
   );
 });
 
+t.test(
+  "the container that was asked for runs on, though another one was stopped that there never was",
+  async (t) => {
+    const killed: Status = {
+      phase: "Recreating",
+      containerRecreateStates: [{ name: "app", phase: "Recreating", isKilled: true }],
+    };
+    const shown = { ...ready("app"), containerID: "containerd://old-app" };
+    const plan = planRestart(
+      seen({
+        request: request(["app"], { forceRecreate: true }, killed),
+        podStatuses: [shown],
+        stoppedHere: new Map([["app", "out of my mind"]]),
+      }),
+      now,
+    );
+    t.equal(plan.kill, "app");
+    t.same(phases(plan), ["Pending"]);
+  },
+);
+
 t.test("unordered goes on to the next; ordered waits for the one before", async (t) => {
   const status: Status = {
     phase: "Recreating",
