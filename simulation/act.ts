@@ -1,5 +1,6 @@
 /** What people do in a story, and what goes wrong. */
 import type { FaultRule } from "../sandbox/index.ts";
+import type { RuntimeTrouble } from "./runtime_socket.ts";
 
 export type Act =
   | { readonly act: "create"; readonly path: string; readonly manifest: object }
@@ -58,6 +59,16 @@ export type Act =
     }
   | { readonly act: "lose state file"; readonly name: string; readonly share: number }
   | { readonly act: "fill disk"; readonly name: string; readonly forMs: number }
+  /** At once, or in the midst of the call with that number, from now, that stops a container or pulls an image. */
+  | {
+      readonly act: "fail runtime";
+      readonly name: string;
+      readonly how: RuntimeTrouble;
+      readonly afterCalls: number;
+      readonly forMs: number;
+    }
+  /** Those of a node that would end meanwhile never do. */
+  | { readonly act: "hang pulls"; readonly name: string; readonly forMs: number }
   | { readonly act: "fail pull"; readonly image: string; readonly forMs: number }
   /** Somebody writes what is not theirs: a merge patch of a pod, of owners of these kinds where they are given. */
   | {

@@ -8,27 +8,29 @@ import {
   ContainerRestarter,
   createStateStore,
   PodWatch,
+  type RuntimeFinder,
   startImages,
   startRestarts,
+  startRuntimeFinder,
 } from "../agent/index.ts";
 import {
   type Client,
   createEvents,
+  type Log,
   type LogLevel,
   logTo,
   messageOf,
   nullMetrics,
   type Random,
 } from "../kube/index.ts";
-import type { ApiServer, NodeRuntime } from "../sandbox/index.ts";
+import type { ApiServer } from "../sandbox/index.ts";
 import type { Disk } from "./disk.ts";
 import { inProcessClient } from "./network.ts";
 import type { AgentEvent } from "./observer/observed.ts";
-import { inProcessRuntime } from "./runtime.ts";
+import { runtimeName } from "./runtime.ts";
+import { type RuntimeSocket, socketPath } from "./runtime_socket.ts";
 import { ProcessClock, type VirtualClock } from "./virtual_clock.ts";
 
-/** As the sandbox names its runtime in the IDs of containers. */
-const runtimeName = "sandbox";
 const account = "system:serviceaccount:kruise-system:kruise-daemon";
 
 export interface AgentOptions {
@@ -37,7 +39,7 @@ export interface AgentOptions {
   readonly server: ApiServer;
   readonly disk: Disk;
   readonly node: string;
-  readonly runtime: NodeRuntime;
+  readonly runtime: RuntimeSocket;
   /** From 1. */
   readonly life: number;
   readonly log: (agent: string, level: LogLevel, message: string, fields: Record<string, unknown>) => void;
@@ -52,6 +54,7 @@ export class Agent {
   readonly #userAgent: string;
   readonly #clock: ProcessClock;
   readonly #client: Client;
+  readonly #finder: RuntimeFinder;
   /** Nothing that it read was refused. */
   #hears = true;
   #isDead = false;
@@ -75,6 +78,7 @@ export class Agent {
       userAgent: this.#userAgent,
       account,
     });
+    this.#finder = this.#startFinder();
     const context = this.#context();
     const started = Promise.all([startImages(context, { logins: async () => [] }), startRestarts(context)]);
     started.catch((error: unknown) => {
@@ -92,14 +96,37 @@ export class Agent {
     this.#options.happened({ type: "died", node: this.node, hears: this.#hears });
   }
 
-  hangUp(): Promise<void> {
-    return this.#client.close();
+  /** Its search for a runtime, too, would be held for good: Node keeps signals that are listened to. */
+  async hangUp(): Promise<void> {
+    await Promise.all([this.#client.close(), this.#finder.stop()]);
+  }
+
+  #startFinder(): RuntimeFinder {
+    const { random, disk, node, runtime, happened } = this.#options;
+    const clock = this.#clock;
+    return startRuntimeFinder({
+      clock,
+      log: this.#log().with({ component: "runtime" }),
+      settings: { socketFile: socketPath, roots: [] },
+      kubeletRuntime: async () => `${runtimeName}://1`,
+      sockets: runtime.sockets({
+        clock,
+        random,
+        stops: () => disk.step(),
+        pulls: (type, reference) => happened({ type, node, reference, hears: this.#hears }),
+      }),
+    });
+  }
+
+  #log(): Log {
+    const { log } = this.#options;
+    return logTo((level, message, fields) => log(this.#userAgent, level, message, fields));
   }
 
   #context(): Omit<AgentContext, "probes"> {
-    const { random, disk, node, runtime, log: write, unexpected, happened } = this.#options;
+    const { random, disk, node, unexpected } = this.#options;
     const clock = this.#clock;
-    const log = logTo((level, message, fields) => write(this.#userAgent, level, message, fields));
+    const log = this.#log();
     const metrics = {
       ...nullMetrics,
       unexpectedError: (where: string) => unexpected(this.#userAgent, where),
@@ -112,13 +139,6 @@ export class Agent {
       probed: () => undefined,
       runtime: () => undefined,
     };
-    const client = inProcessRuntime({
-      clock,
-      random,
-      runtime,
-      stops: () => disk.step(),
-      pulls: (type, reference) => happened({ type, node, reference, hears: this.#hears }),
-    });
     // The kubelet starts again what it has stopped.
     const settings = agentSettings(["--restart-containers-by=kubelet"], { NODE_NAME: node }, () => false);
     const pods = new PodWatch({ ...shared, nodeName: node, enabled: true });
@@ -129,14 +149,7 @@ export class Agent {
       settings,
       events,
       pods,
-      finder: {
-        current: { client, name: runtimeName, version: "1", socket: "" },
-        reason: "",
-        searched: true,
-        subscribe: () => () => undefined,
-        suspect: () => undefined,
-        stop: async () => undefined,
-      },
+      finder: this.#finder,
       state: createStateStore(disk.files(clock), log),
       restarter: new ContainerRestarter({
         ...shared,

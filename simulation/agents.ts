@@ -1,9 +1,10 @@
-/** The agents of all nodes, in all their lives, and the disks that outlive them. */
+/** The agents of all nodes, in all their lives, and the disks and runtimes that outlive them. */
 import type { LogLevel, Random } from "../kube/index.ts";
 import type { ApiServer } from "../sandbox/index.ts";
 import { Agent } from "./agent.ts";
 import { Disk } from "./disk.ts";
 import type { AgentEvent, ObservedAgents } from "./observer/observed.ts";
+import { RuntimeSocket } from "./runtime_socket.ts";
 import type { VirtualClock } from "./virtual_clock.ts";
 
 interface AgentsOptions {
@@ -17,6 +18,7 @@ interface AgentsOptions {
 export class Agents implements ObservedAgents {
   readonly #options: AgentsOptions;
   readonly #disks = new Map<string, Disk>();
+  readonly #runtimes = new Map<string, RuntimeSocket>();
   readonly #living = new Map<string, Agent>();
   /** Those that died, too. */
   readonly #lived: Agent[] = [];
@@ -30,7 +32,7 @@ export class Agents implements ObservedAgents {
   /** Starts the agent of a node unless it lives, or its node does not. */
   start(node: string): void {
     const { clock, server, chance } = this.#options;
-    const runtime = server.nodes?.runtime(node);
+    const runtime = this.runtime(node);
     if (this.#living.has(node) || runtime === undefined || server.nodes?.silentSince(node) !== undefined)
       return;
     const life = this.#lived.filter((agent) => agent.node === node).length + 1;
@@ -55,6 +57,15 @@ export class Agents implements ObservedAgents {
     this.#living.delete(node);
   }
 
+  /** Undefined where there is no such node. */
+  runtime(node: string): RuntimeSocket | undefined {
+    const { clock, server, chance } = this.#options;
+    const found = server.nodes?.runtime(node);
+    const runtime = this.#runtimes.get(node) ?? (found && new RuntimeSocket(found, clock, chance));
+    if (runtime !== undefined) this.#runtimes.set(node, runtime);
+    return runtime;
+  }
+
   disk(node: string): Disk {
     const disk = this.#disks.get(node) ?? new Disk(this.#options.clock, this.#options.chance());
     this.#disks.set(node, disk);
@@ -63,6 +74,10 @@ export class Agents implements ObservedAgents {
 
   damagedAt(node: string): number {
     return this.disk(node).damagedAt;
+  }
+
+  troubledAt(node: string): number {
+    return this.#runtimes.get(node)?.troubledAt ?? Number.NEGATIVE_INFINITY;
   }
 
   subscribe(listener: (event: AgentEvent) => void): void {

@@ -133,6 +133,17 @@ export class Cast {
       disk?.fill();
       this.#for(forMs, () => disk?.free());
     },
+    "fail runtime": ({ name, how, afterCalls, forMs }) => {
+      const runtime = this.#cluster.agents?.runtime(name);
+      if (runtime === undefined) return;
+      const fail = (): void => this.#for(forMs, runtime.fail(how));
+      if (afterCalls === 0) fail();
+      else this.#endings.add(runtime.afterCalls(afterCalls, fail));
+    },
+    "hang pulls": ({ name, forMs }) => {
+      const runtime = this.#cluster.agents?.runtime(name);
+      if (runtime !== undefined) this.#for(forMs, runtime.holdPulls());
+    },
     "fail pull": ({ image, forMs }) => {
       this.#cluster.server.nodes?.failPull(image);
       this.#for(forMs, () => this.#cluster.server.nodes?.mendPull(image));

@@ -371,6 +371,27 @@ export const mutantsBeside: readonly Mutant[] = [
     needs: ["restart agent", 'PullJob"'],
   },
   {
+    name: "an agent waits without end for what its runtime answers",
+    file: "agent/cri/client.ts",
+    from: "const deadlineMs = Math.min(Math.max(1, wanted), longestCallMs);",
+    to: "const deadlineMs = Math.min(Math.max(longestCallMs, wanted), longestCallMs);",
+    needs: ['"how":"hangs"', "recreate containers"],
+  },
+  {
+    name: "an agent takes a stop whose answer was lost for one that failed",
+    file: "agent/restarts/reconciler.ts",
+    from: '      if (isAgentError(error, "Unavailable", "Aborted")) throw error;',
+    to: '      if (isAgentError(error, "Aborted")) throw error;',
+    needs: ['"how":"dies"', "recreate containers"],
+  },
+  {
+    name: "an agent takes an answer that makes no sense for a mistake of its own",
+    file: "agent/restarts/reconciler.ts",
+    from: "    if (!isAgentError(error)) throw error;",
+    to: '    if (!isAgentError(error, "Unavailable", "Timeout", "Aborted")) throw error;',
+    needs: ['"how":"garbage"', "recreate containers"],
+  },
+  {
     name: "a UnitedDeployment gives the odd pods to nobody",
     file: "controller/kinds/united_deployment/allocation.ts",
     from: "  for (const { index } of bySize.slice(0, odd)) replicas[index]",

@@ -1,20 +1,29 @@
-/** What an agent asks the container runtime of its simulated node, without a socket. */
-import { AgentError, type CriClient } from "../agent/index.ts";
+/** What an agent asks the container runtime of its simulated node, and what one that is well answers. */
+import { status } from "@grpc/grpc-js";
+import type { CallFailure } from "../agent/index.ts";
 import type { Clock, Random } from "../kube/index.ts";
 import { ContainerState, decode, encode, methods } from "../proto/cri/index.ts";
 import type { NodeRuntime } from "../sandbox/index.ts";
 
-interface Ends {
-  /** Of the agent, which hears nothing once it is dead. */
+export interface Asked {
+  readonly method: string;
+  readonly request: Uint8Array;
+  readonly runtime: NodeRuntime;
+  /** Of the agent: what it has asked for ends with it. */
   readonly clock: Clock;
   readonly random: Random;
-  readonly runtime: NodeRuntime;
+  /** The agent gave up. */
+  readonly signal: AbortSignal;
   /** A container was asked to stop. */
   readonly stops: () => void;
-  readonly pulls: (type: "pulling" | "pulled", reference: string) => void;
+  readonly pulls: (reference: string) => void;
+  /** Resolves when the pull may end. */
+  readonly pullMayEnd: () => Promise<void>;
 }
 
-const slowestMs = 4;
+/** As the sandbox names its runtime in the IDs of containers. */
+export const runtimeName = "sandbox";
+
 const lookEveryMs = 20;
 /** As the nodes of the sandbox pull (`sandbox/stages/profile.ts`, real). */
 const shortestPullMs = 400;
@@ -29,25 +38,28 @@ const states = {
   unknown: ContainerState.CONTAINER_UNKNOWN,
 };
 
-export function inProcessRuntime(ends: Ends): CriClient {
-  return {
-    socket: "",
-    close: () => undefined,
-    async call(method, request, options = {}) {
-      await ends.clock.sleep(ends.random() * slowestMs, options.signal);
-      const bytes = await answerOf(ends, method.name, encode(method.request, request), options.signal);
-      return decode(method.response, bytes);
-    },
-  };
+/** In place of an answer. */
+export class Refusal extends Error implements CallFailure {
+  readonly code: status;
+  readonly details: string;
+
+  constructor(code: status, details: string) {
+    super(details);
+    this.code = code;
+    this.details = details;
+  }
 }
 
-async function answerOf(
-  { clock, random, runtime, pulls, stops }: Ends,
-  method: string,
-  request: Uint8Array,
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array> {
+/** Throws Refusal. What is asked for has begun when this returns. */
+export async function answerOf(asked: Asked): Promise<Uint8Array> {
+  const { method, request, runtime, clock, random, signal } = asked;
   switch (method) {
+    case "Version": {
+      const version = { runtime_name: runtimeName, runtime_version: "1", runtime_api_version: "v1" };
+      return encode(methods.Version.response, version);
+    }
+    case "ImageFsInfo":
+      return encode(methods.ImageFsInfo.response, {});
     case "ListContainers": {
       const { filter } = decode(methods.ListContainers.request, request);
       const containers = all(runtime)
@@ -68,10 +80,10 @@ async function answerOf(
     case "ContainerStatus": {
       const { container_id: id } = decode(methods.ContainerStatus.request, request);
       const found = all(runtime).find((container) => container.id === id);
-      if (found === undefined) throw new AgentError("NotFound", `there is no container ${id}`);
+      if (found === undefined) throw new Refusal(status.NOT_FOUND, `there is no container ${id}`);
       const { state, startedAt, exitCode } = found;
-      const status = { id, state: states[state], started_at: startedAt * 1e6, exit_code: exitCode };
-      return encode(methods.ContainerStatus.response, { status });
+      const told = { id, state: states[state], started_at: startedAt * 1e6, exit_code: exitCode };
+      return encode(methods.ContainerStatus.response, { status: told });
     }
     case "StopContainer": {
       const { container_id: id, timeout } = decode(methods.StopContainer.request, request);
@@ -79,7 +91,7 @@ async function answerOf(
       const container = running();
       if (container !== undefined) {
         runtime.stop(container.podUid, container, timeout);
-        stops();
+        asked.stops();
       }
       while (running() !== undefined) await clock.sleep(lookEveryMs, signal);
       return encode(methods.StopContainer.response, {});
@@ -90,17 +102,22 @@ async function answerOf(
       return encode(methods.ImageStatus.response, { image });
     }
     case "PullImage": {
-      const reference = decode(methods.PullImage.request, request).image?.image ?? "";
-      pulls("pulling", reference);
+      const reference = pulledBy(request);
+      asked.pulls(reference);
       await clock.sleep(shortestPullMs + random() * (longestPullMs - shortestPullMs), signal);
-      if (!runtime.pull(reference))
-        throw new AgentError("Runtime", `failed to resolve reference "${reference}"`);
-      pulls("pulled", reference);
+      await asked.pullMayEnd();
+      if (signal.aborted || !runtime.pull(reference))
+        throw new Refusal(status.UNKNOWN, `failed to resolve reference "${reference}"`);
       return encode(methods.PullImage.response, {});
     }
     default:
-      throw new AgentError("Unimplemented", `nothing answers ${method}`);
+      throw new Refusal(status.UNIMPLEMENTED, `nothing answers ${method}`);
   }
+}
+
+/** The image that a request to pull names. */
+export function pulledBy(request: Uint8Array): string {
+  return decode(methods.PullImage.request, request).image?.image ?? "";
 }
 
 function all(runtime: NodeRuntime) {

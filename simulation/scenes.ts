@@ -4,10 +4,16 @@ import type { Act } from "./act.ts";
 import { type Applied, hasClaims, image, newImage } from "./applied.ts";
 import type { Chance } from "./chance.ts";
 import { imagePullJob } from "./job_manifests.ts";
+import { runtimeTroubles } from "./runtime_socket.ts";
+
+interface Step {
+  readonly afterMs: number;
+  readonly do: Act;
+}
 
 /** Nothing else begins while it is played: what hears late excuses much. */
 export interface Scene {
-  readonly steps: readonly { readonly afterMs: number; readonly do: Act }[];
+  readonly steps: readonly Step[];
   /** So late writes arrive in the scene, in milliseconds; 0: at once. */
   readonly lateMs: number;
   readonly forMs: number;
@@ -28,7 +34,7 @@ const workloadKinds = new Set(["CloneSet", "StatefulSet", "DaemonSet"]);
 export function sceneOf(chance: Chance, applied: readonly [Applied, ...Applied[]], nodes: number): Scene {
   const [claiming, ...more] = applied.filter(({ manifest }) => hasClaims(manifest));
   if (claiming !== undefined && chance.is(0.4)) return wantedAgain(chance, chance.oneOf([claiming, ...more]));
-  if (chance.is(0.3)) return filesAlone(chance, nodes);
+  if (chance.is(0.3)) return chance.is(0.6) ? filesAlone(chance, nodes) : runtimesFail(chance, nodes);
   const [workload, ...workloads] = applied.filter(({ manifest }) => workloadKinds.has(manifest.kind));
   if (workload !== undefined && chance.is(0.3))
     return changedAsPodsComeBack(chance, chance.oneOf([workload, ...workloads]));
@@ -139,17 +145,7 @@ function filesAlone(chance: Chance, nodes: number): Scene {
   const rule: FaultRule = chance.is(0.7)
     ? { userAgent: "agent-", verb: "patch", effect: { type: "status", code: chance.oneOf([409, 500, 503]) } }
     : { userAgent: "agent-", effect: { type: "drop", when: "before" } };
-  const pull = (afterMs: number): Scene["steps"][number] => {
-    const { path, manifest } = imagePullJob(chance, "blue", `pull-${chance.whole(1, 1e6)}`);
-    // What a node has may be pulled all the same.
-    const spec = { ...manifest.spec, imagePullPolicy: "Always" };
-    return { afterMs, do: { act: "create", path, manifest: { ...manifest, spec } } };
-  };
-  const recreate = (afterMs: number): Scene["steps"][number] => ({
-    afterMs,
-    do: { act: "recreate containers", share: chance.share(), force: true },
-  });
-  const restart = (name: string): Scene["steps"][number] => {
+  const restart = (name: string): Step => {
     const afterSteps = chance.is(0.5) ? chance.whole(1, 12) : 0;
     return {
       // While it does what it was asked first, or at any time.
@@ -157,7 +153,7 @@ function filesAlone(chance: Chance, nodes: number): Scene {
       do: { act: "restart agent", name, afterSteps, downMs: chance.between(10, 10_000) },
     };
   };
-  const names = Array.from({ length: nodes }, (_, index) => `node${index + 1}`);
+  const names = namesOf(nodes);
   const fullMs = chance.is(0.3) ? chance.between(700, 3_000) : 0;
   return {
     lateMs: 0,
@@ -166,12 +162,70 @@ function filesAlone(chance: Chance, nodes: number): Scene {
       ...names
         .filter(() => fullMs > 0)
         .map((name) => ({ afterMs: 0, do: { act: "fill disk", name, forMs: fullMs } as const })),
-      recreate(0),
-      pull(0),
+      recreate(chance, 0),
+      pull(chance, 0),
       { afterMs: chance.between(20, 500), do: { act: "fault", rule, forMs } },
-      recreate(chance.whole(20, forMs)),
-      pull(chance.whole(20, forMs)),
+      recreate(chance, chance.whole(20, forMs)),
+      pull(chance, chance.whole(20, forMs)),
       ...names.map(restart),
     ],
   };
+}
+
+/** The runtimes of all nodes are in trouble just as agents pull and stop: what they asked for may be done, or not. */
+function runtimesFail(chance: Chance, nodes: number): Scene {
+  const forMs = chance.between(1_000, 90_000);
+  const how = chance.oneOf(runtimeTroubles);
+  const fail = (name: string): Step => {
+    const ms = chance.between(200, forMs);
+    return { afterMs: 0, do: { act: "fail runtime", name, how, afterCalls: chance.whole(1, 3), forMs: ms } };
+  };
+  const lasting = chance.is(0.3) ? namesOf(nodes) : [];
+  return {
+    lateMs: 0,
+    forMs,
+    steps: [
+      ...namesOf(nodes).map(fail),
+      ...lasting.map((name): Step => ({ afterMs: 0, do: { act: "hang pulls", name, forMs } })),
+      ...Array.from({ length: chance.whole(2, 4) }, () =>
+        recreate(chance, chance.is(0.5) ? 20 : chance.whole(20, forMs), chance.is(0.5)),
+      ),
+      pull(chance, 20, patience(chance)),
+      pull(chance, chance.whole(20, forMs), patience(chance)),
+      {
+        afterMs: chance.whole(20, forMs),
+        do: {
+          act: "restart agent",
+          name: `node${chance.whole(1, nodes)}`,
+          afterSteps: 0,
+          downMs: chance.between(10, 10_000),
+        },
+      },
+    ],
+  };
+}
+
+/** How long a job waits for a pull, and how often it is tried again. */
+function patience(chance: Chance): object {
+  const pullPolicy = { timeoutSeconds: chance.oneOf([5, 60, 600]), backoffLimit: chance.whole(0, 3) };
+  const activeDeadlineSeconds = chance.oneOf([30, 300, 1_800]);
+  return {
+    pullPolicy,
+    ...(chance.is(0.5) ? { completionPolicy: { type: "Always", activeDeadlineSeconds } } : {}),
+  };
+}
+
+function pull(chance: Chance, afterMs: number, patience: object = {}): Step {
+  const { path, manifest } = imagePullJob(chance, "blue", `pull-${chance.whole(1, 1e6)}`);
+  // What a node has may be pulled all the same.
+  const spec = { ...manifest.spec, imagePullPolicy: "Always", ...patience };
+  return { afterMs, do: { act: "create", path, manifest: { ...manifest, spec } } };
+}
+
+function recreate(chance: Chance, afterMs: number, force = true): Step {
+  return { afterMs, do: { act: "recreate containers", share: chance.share(), force } };
+}
+
+function namesOf(nodes: number): string[] {
+  return Array.from({ length: nodes }, (_, index) => `node${index + 1}`);
 }

@@ -9,6 +9,7 @@ import { type Applied, hasClaims } from "./applied.ts";
 import { Chance } from "./chance.ts";
 import { companionOf, makers, rivalOf } from "./manifests.ts";
 import { meddling } from "./meddling.ts";
+import { runtimeTroubles } from "./runtime_socket.ts";
 import { sceneOf } from "./scenes.ts";
 
 export interface Step {
@@ -191,7 +192,7 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 23)) {
+    switch (chance.whole(0, 25)) {
       case 9:
       case 10:
         return { act: "fail probe", share: chance.share(), forMs };
@@ -255,6 +256,12 @@ class Teller {
       case 22:
       case 23:
         return meddling(chance, this.#applied, forMs);
+      case 24: {
+        const how = chance.oneOf(runtimeTroubles);
+        return { act: "fail runtime", name, how, afterCalls: chance.whole(0, 3), forMs };
+      }
+      case 25:
+        return { act: "hang pulls", name, forMs };
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };
       default:

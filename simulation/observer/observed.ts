@@ -19,6 +19,8 @@ export type AgentEvent = { readonly node: string; readonly hears: boolean } & (
 export interface ObservedAgents {
   /** When files of the node's agent were last damaged, or could not be written: milliseconds after the beginning. */
   damagedAt(node: string): number;
+  /** When the node's runtime was last in trouble: the same time. */
+  troubledAt(node: string): number;
   subscribe(listener: (event: AgentEvent) => void): void;
 }
 

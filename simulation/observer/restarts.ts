@@ -8,6 +8,10 @@ import type { ObservedCluster } from "./observed.ts";
 
 const requestsResource = "containerrecreaterequests.apps.kruise.io";
 const over = ["Succeeded", "Failed"];
+/** A runtime that is away fails no request. */
+const waitedFor = /code = Unavailable|the client is closed/;
+/** A runtime that is held is looked at every 30 s, one that is sought every 10 s. */
+const foundAgainMs = 60_000;
 
 /** One container of a pod, as it was when it last ran anew. */
 interface SeenContainer {
@@ -122,6 +126,7 @@ export class Restarts {
       name: textAt(now, "spec", "podName"),
     });
     if (pod === undefined || pod.metadata.uid !== podUidOf(now)) return;
+    this.#askForRuntime(request, before, pod);
     for (const container of listAt(now, "spec", "containers")) {
       const name = textAt(container, "name");
       if (phaseOf(now, name) !== "Succeeded" || phaseOf(before, name) === "Succeeded") continue;
@@ -131,6 +136,16 @@ export class Restarts {
           `${keyOf(now)} says that ${name} of ${keyOf(pod)} was restarted, and it is the same as before`,
         );
     }
+  }
+
+  /** An agent whose runtime has been well for long enough has found it. */
+  #askForRuntime({ now, since }: SeenRequest, before: StoredObject, pod: StoredObject): void {
+    const message = textAt(now, "status", "message");
+    const troubledAt =
+      this.#cluster.agents?.troubledAt(textAt(pod, "spec", "nodeName")) ?? Number.NEGATIVE_INFINITY;
+    if (!message.includes("failed to find runtime service") || textAt(before, "status", "message") !== "")
+      return;
+    if (since - troubledAt > foundAgainMs) this.#violation(`${keyOf(now)}: ${message}`);
   }
 
   /** What a restart was taken for may wait still: the request that has ended is the one that it was for. */
@@ -144,28 +159,37 @@ export class Restarts {
   }
 
   /**
-   * A request whose container has not run anew by it, and is not done with. One by force may do it again where its agent could not
-   * keep that it has: a container that somebody else made anew looks the same.
+   * A request whose container has not run anew by it, and is not done with: it may have failed where the runtime did not tell of the
+   * stop, which is carried out all the same. One by force may do it again where its agent could not keep that it has: a container that
+   * somebody else made anew looks the same.
    */
   #asksFor({ now, since, served }: SeenRequest, pod: StoredObject, name: string): boolean {
-    const damagedAt = this.#cluster.agents?.damagedAt(textAt(pod, "spec", "nodeName"));
+    const node = textAt(pod, "spec", "nodeName");
+    const damagedAt = this.#cluster.agents?.damagedAt(node);
+    const troubledAt = this.#cluster.agents?.troubledAt(node);
+    const isUntold =
+      troubledAt !== undefined &&
+      troubledAt >= since &&
+      phaseOf(now, name) === "Failed" &&
+      !waitedFor.test(textAt(stateOf(now, name), "message"));
     const isForgotten =
       at(now, "spec", "strategy", "forceRecreate") === true && damagedAt !== undefined && damagedAt >= since;
     return (
       podUidOf(now) === pod.metadata.uid &&
       listAt(now, "spec", "containers").some((container) => textAt(container, "name") === name) &&
       (!served.has(name) || isForgotten) &&
-      !over.includes(phaseOf(now, name))
+      (!over.includes(phaseOf(now, name)) || isUntold)
     );
   }
 }
 
 function phaseOf(request: StoredObject, name: string): string {
+  return textAt(stateOf(request, name), "phase");
+}
+
+function stateOf(request: StoredObject, name: string): unknown {
   const states = listAt(request, "status", "containerRecreateStates");
-  return textAt(
-    states.find((state) => textAt(state, "name") === name),
-    "phase",
-  );
+  return states.find((state) => textAt(state, "name") === name);
 }
 
 function podUidOf({ metadata }: StoredObject): string | undefined {

@@ -23,7 +23,6 @@ const exempt: Readonly<Record<string, string>> = {
   "agent/cri/client.ts createCriClient": "opens a connection",
   "agent/state/store.ts filesIn": "takes a folder of the settings",
   "agent/images/docker_config_files.ts dockerConfigFiles": "takes folders of the settings",
-  "agent/runtime_socket/ask.ts askSocket": "opens a connection",
   "controller/runtime/admission/certificates/directory.ts": "takes a folder of the settings",
   "sandbox/certificates.ts": "takes host names of the settings",
   "sandbox/kubeconfig.ts": "takes what the sandbox made itself",
