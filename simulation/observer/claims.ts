@@ -65,7 +65,8 @@ export class Claims {
     if (!isByController(write) || pod === undefined || owner === undefined || !isThere(owner)) return [];
     if (write.resource === "pods" && verb === "create")
       return [...this.#birth(write, owner, pod), ...this.#waste(write, owner, pod)];
-    if (pod.before === undefined || !isActive(pod.before) || (!pod.isGone && isActive(pod.now))) return [];
+    if (pod.before === undefined || !isActive(pod.before)) return [];
+    if ((!pod.isGone || pod.isAside) && isActive(pod.now)) return [];
     this.#deleted.set(pod.uid, write.now);
     return this.#departure(write, owner, pod);
   };
@@ -149,7 +150,7 @@ export class Claims {
     return [...this.#claims.values()]
       .filter(({ alive, bornAt, endedAt }) => {
         const former = this.#podOf(alive);
-        const isFree = former === undefined || (former.isGone && endOf(former) < now - staleMs);
+        const isFree = former === undefined || (former.isGone && !former.isAside && endOf(former) < now - staleMs);
         return (
           controllerOf(alive)?.uid === pod.owner && isFree && endedAt === undefined && bornAt < now - staleMs
         );
@@ -219,7 +220,8 @@ function owners({ seen, staleMs }: SeenWrite, { before, alive }: SeenClaim): str
       return isAlways((state) => retention(state, "whenDeleted") !== "Delete")
         ? ["is to go with its StatefulSet, which retains it"]
         : [];
-    if (pod === undefined) return [];
+    // One that is taken aside keeps its claims (spec cloneset, rule 1).
+    if (pod === undefined || pod.isAside) return [];
     if (controller === true) {
       const stays = !pod.isGone && isActive(pod.now) && controllerOf(pod.now)?.uid === pod.owner;
       return stays || isAlways(isReused) ? [`is to go with ${name}, though it is to be kept`] : [];
