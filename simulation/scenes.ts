@@ -129,7 +129,7 @@ function changedAsPodsComeBack(chance: Chance, { path, change }: Applied): Scene
       })),
       { afterMs: outMs - 500, do: { act: "fault", rule, forMs: 2 * lateMs } },
       {
-        afterMs: isBack + chance.between(0, lateMs / 2),
+        afterMs: isBack + chance.between(1, lateMs / 2),
         do: { act: "change", path, patch: chance.is(0.7) ? newImage(chance) : change(chance) },
       },
     ],
