@@ -142,7 +142,10 @@ export class RuntimeSocket {
         else if (!over.signal.aborted) throw error;
       },
     );
-    return { cancel: () => queueMicrotask(() => end(new Refusal(status.CANCELLED, "Cancelled on client"))) };
+    return {
+      cancel: () =>
+        void Promise.resolve().then(() => end(new Refusal(status.CANCELLED, "Cancelled on client"))),
+    };
   }
 
   async #answer({ name, body }: CarriedCall, caller: Caller, signal: AbortSignal): Promise<Uint8Array> {
