@@ -1,7 +1,6 @@
 /** What a node counts as for a DaemonSet, by the pods that are there, and whether a pass is to look at it. */
 import type { Labels, Selector } from "../../../kube/core/index.ts";
 import type { Node, Pod } from "../../../kube/index.ts";
-import { isCompleted } from "../../rollout/in_place/completion.ts";
 import { notAsked, type RefreshContext, refreshOf } from "../../rollout/in_place/refresh.ts";
 import { OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../../rollout/in_place/state.ts";
 import { lifecycleState } from "../../rollout/lifecycle/lifecycle.ts";
@@ -9,6 +8,7 @@ import { NodePods } from "../../rollout/pods/node_pods.ts";
 import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { readySince } from "../../rollout/pods/pod_state.ts";
 import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
+import { isUpdateComplete } from "../../rollout/pods/readiness.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
@@ -200,7 +200,7 @@ class DaemonSlot {
       available:
         isDaemonAvailable(pod, minReadySeconds, now) &&
         (stored === pod || isDaemonAvailable(stored, minReadySeconds, now)) &&
-        isUpdateComplete(pod, options),
+        isInPlaceOver(pod, options),
       preparing: lifecycleState(pod) === "PreparingDelete",
       busy,
       idle: refresh.isDone || refresh.awaited !== undefined,
@@ -210,10 +210,10 @@ class DaemonSlot {
 }
 
 /** Most pods were never updated in place: that is known without looking further. */
-function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
+function isInPlaceOver(pod: Pod, options: DaemonSetOptions): boolean {
   const { annotations } = pod;
   const hasState = STATE_ANNOTATION in annotations || OLD_STATE_ANNOTATION in annotations;
-  return !hasState || isCompleted(pod, options);
+  return !hasState || isUpdateComplete(pod, options);
 }
 
 function classify(slot: DaemonSlot): PodClass<Group, DaemonSetCount, DaemonNode> | undefined {

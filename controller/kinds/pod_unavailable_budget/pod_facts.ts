@@ -8,10 +8,10 @@ import {
 } from "../../../crds/index.ts";
 import { compileSelector, type LabelSelector, type Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import { isCompleted } from "../../rollout/in_place/completion.ts";
 import { isDigest, runsDigest } from "../../rollout/in_place/running_image.ts";
 import { areSidecarsUpdated } from "../../rollout/in_place/sidecars.ts";
 import { conditionOf, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
+import { isUpdateComplete } from "../../rollout/pods/readiness.ts";
 
 /** A pod that nobody counts on may always go: it is not ready, or does not run what its spec says. */
 export function isAvailableToBudget(pod: Pod): boolean {
@@ -41,7 +41,7 @@ export function isConsistent(pod: Pod): boolean {
   });
   if (!areRunning) return false;
   if (digests.length === pod.containers.length && digests.length > 0) return true;
-  return isCompleted(pod, { verticalScaling: true }) && areSidecarsUpdated(pod);
+  return isUpdateComplete(pod, { verticalScaling: true }) && areSidecarsUpdated(pod);
 }
 
 /** The budget that protects the pod, by name. */

@@ -7,11 +7,12 @@ import { NamedPods, type PodSource } from "../../rollout/pods/named_pods.ts";
 import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { isAvailable, isReady } from "../../rollout/pods/pod_state.ts";
 import type { PodClass } from "../../rollout/pods/pod_view.ts";
+import { isUpdateComplete } from "../../rollout/pods/readiness.ts";
 import { revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
-import { isDue, isUpdateComplete } from "./refresh.ts";
+import { isDue } from "./refresh.ts";
 import {
   byOrdinal,
   type Group,
@@ -174,8 +175,8 @@ function groupsOf(
     const unhealthy = terminating || !member.available;
     if (unhealthy) found.push("unhealthy");
     if (!terminating && isActing(context, member)) found.push("acting");
-    if (unhealthy || !isUpdateComplete(context, member.pod) || isHeldByClaim(context, ordinal))
-      found.push("unavailable");
+    const isUpdating = !isUpdateComplete(member.pod, context.options);
+    if (unhealthy || isUpdating || isHeldByClaim(context, ordinal)) found.push("unavailable");
     if (!terminating && member.specified) found.push("specified");
     if (!terminating && !member.updated && rank >= context.strategy.partition) {
       found.push("outdated");

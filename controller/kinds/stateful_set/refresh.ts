@@ -30,7 +30,7 @@ export function isDue(
 }
 
 /** Whether no in-place update of the pod is under way. */
-export function isUpdateComplete({ refreshed, options }: StatefulSetContext, pod: Pod): boolean {
+function isUpdateComplete({ refreshed, options }: StatefulSetContext, pod: Pod): boolean {
   return refreshed.get(pod) === true || isCompleted(pod, options);
 }
 

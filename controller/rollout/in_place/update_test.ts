@@ -2,10 +2,12 @@ import t from "tap";
 import { applyStrategicPatch } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer } from "../../../kube/index.ts";
 import { acceptedPod } from "../pods/pod_manifest.ts";
-import { isReady } from "../pods/pod_state.ts";
+import { IN_PLACE_READY, isReady } from "../pods/pod_state.ts";
+import { isUpdateComplete } from "../pods/readiness.ts";
 import { afterChange, type PodPatch } from "../writes/pod_patch.ts";
 import { inPlaceChange, type Template } from "./change.ts";
 import { isCompleted } from "./completion.ts";
+import { LEAN_UPDATE_ANNOTATION } from "./lean.ts";
 import {
   GRACE_ANNOTATION,
   graceState,
@@ -298,6 +300,19 @@ t.test("what a node tells that has not seen the new spec is about an older one",
   const { after } = startInPlace(there.after, back, target, options, now);
   t.notOk(isCompleted({ ...after, behind: true }, options), "it may have started a:2 meanwhile");
   t.ok(isCompleted(after, options), "it has seen the last spec, and a:1 runs");
+});
+
+t.test("an update whose gate is open is over, whoever changes the spec after it", async (t) => {
+  const pod = { ...running([container("main", "a:1")]), readinessGates: [IN_PLACE_READY] };
+  const change = changeOf(template({ main: "a:1" }), template({ main: "a:2" }));
+  const { after } = startInPlace(pod, change, target, options, now);
+  const gate = after.conditions.find(({ type }) => type === IN_PLACE_READY);
+  if (gate === undefined) throw new Error("the gate was not closed");
+  const open = { ...after, conditions: [{ ...gate, status: "True", reason: "" }] };
+  t.notOk(isUpdateComplete({ ...after, behind: true }, options));
+  t.ok(isUpdateComplete({ ...open, behind: true }, options), "an ephemeral container, or another sidecar");
+  const lean = { ...open, annotations: { ...open.annotations, [LEAN_UPDATE_ANNOTATION]: "r2" } };
+  t.notOk(isUpdateComplete({ ...lean, behind: true }, options), "that gate was never closed");
 });
 
 t.test("an image that was asked for in between is not taken for the wanted one", async (t) => {

@@ -1,5 +1,8 @@
 /** Conditions that hold a pod's readiness. Spec: inplace-update 4.2 rule 7, 4.9. */
 import type { Pod } from "../../../kube/index.ts";
+import { type CompletionOptions, isCompleted } from "../in_place/completion.ts";
+import { LEAN_UPDATE_ANNOTATION } from "../in_place/lean.ts";
+import { inPlaceState } from "../in_place/state.ts";
 import type { ConditionChange } from "../writes/pod_patch.ts";
 import { conditionOf, hasGate, IN_PLACE_READY, KRUISE_READY } from "./pod_state.ts";
 import { byText } from "./sorted_slots.ts";
@@ -19,6 +22,19 @@ export function needsGateOn(pod: Pod): boolean {
   if (!hasGate(pod, IN_PLACE_READY)) return false;
   const condition = conditionOf(pod, IN_PLACE_READY);
   return condition?.status !== "True" || condition.reason !== "";
+}
+
+/**
+ * Whether no update in place is under way. An open gate tells that the last one was complete: what the node has not seen of the spec
+ * since then is somebody else's change, and the pod serves. Lean updates and those of resources alone leave the gate open.
+ */
+export function isUpdateComplete(pod: Pod, options: CompletionOptions): boolean {
+  const isGateOpen = hasGate(pod, IN_PLACE_READY) && !needsGateOn(pod);
+  if (isGateOpen && !(LEAN_UPDATE_ANNOTATION in pod.annotations)) {
+    const { value } = inPlaceState(pod);
+    if (value === undefined || value.updateResources !== true) return true;
+  }
+  return isCompleted(pod, options);
 }
 
 /** `KruisePodReady` is given True once, when the gate is declared and nobody wrote the condition (rule 31). */
