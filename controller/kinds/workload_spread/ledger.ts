@@ -115,7 +115,7 @@ class Row {
   }
 
   get #room(): number {
-    return roomIn(this.cap, this.replicas + this.creating.size - this.deleting.size);
+    return roomIn(this.cap, taken(this.replicas, this.creating.size, this.deleting.size));
   }
 
   status(): WorkloadSpreadSubsetStatus {
@@ -137,7 +137,7 @@ function rowsOf(spread: WorkloadSpread, version: string, size: number | undefine
     const stored = storedStatus(spread, version, name) ?? { name, replicas: 0, missingReplicas: 0 };
     const cap =
       size === undefined && isRelative(subset)
-        ? stored.missingReplicas + Math.max(0, takenIn(stored))
+        ? stored.missingReplicas + takenIn(stored)
         : capOf(subset, size ?? -1);
     return new Row(stored, cap);
   });
@@ -154,9 +154,16 @@ function storedStatus(
     : undefined;
 }
 
-/** Pods that are seen or on their way, without those that are about to go. */
 function takenIn({ replicas, creatingPods = {}, deletingPods = {} }: WorkloadSpreadSubsetStatus): number {
-  return replicas + Object.keys(creatingPods).length - Object.keys(deletingPods).length;
+  return taken(replicas, Object.keys(creatingPods).length, Object.keys(deletingPods).length);
+}
+
+/**
+ * Pods that are seen or on their way, without those that are about to go. A pod that goes may have been there before the ledger:
+ * it leaves no more room than there is.
+ */
+function taken(replicas: number, creating: number, deleting: number): number {
+  return creating + Math.max(0, replicas - deleting);
 }
 
 /** Half the time after which the controller gives up a creation: retries in a row cost no writes. */

@@ -100,6 +100,13 @@ t.test("a subset that has more pods than its cap takes none for the first that g
   t.strictSame(subsets, ["a", "b", "a", "a"]);
 });
 
+t.test("a pod that goes, and was there before the ledger, makes no room beyond the cap", async (t) => {
+  const entries = [deletion("old", "a"), creation("p"), creation("q"), creation("r")];
+  const { subsets, rows } = all(spreadOf([2, undefined]), entries);
+  t.strictSame(subsets, ["a", "a", "a", "b"]);
+  t.match(rows?.[0], { missingReplicas: 0, deletingPods: { old: at } });
+});
+
 t.test("caps hold from the moment that they change, whatever the ledger still says", async (t) => {
   const rows = [{ name: "a", replicas: 2, missingReplicas: 3 }];
   t.strictSame(all(withRows(spreadOf([2, undefined]), rows), [creation("p")]).subsets, ["b"]);
