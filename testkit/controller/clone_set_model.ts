@@ -38,6 +38,7 @@ export class Model extends ClusterModel<CloneSet> {
       pods,
       claims: [...this.claims.values()],
       claimNamed: (name) => this.claims.get(name),
+      podNamed: (name) => this.pods.get(name),
       revisions: this.sortedRevisions(),
       revisionData: (name) => this.revisions.get(name)?.data,
       failures: {},

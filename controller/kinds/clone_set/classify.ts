@@ -118,7 +118,8 @@ function classify(
   if (pod === undefined) return undefined;
   const busy = write !== undefined;
   const { strategy, updateRevision, now } = context;
-  const toRelease = !busy && !context.selector.matches(pod.labels);
+  const isSelected = stored === undefined || context.selector.matches(stored.labels);
+  const toRelease = !busy && !isSelected;
   const member =
     isActive(pod) && !toRelease
       ? memberOf(pod, stored ?? pod, busy, strategy, updateRevision, now)
@@ -131,7 +132,8 @@ function classify(
   if (isMaturing) groups.push("awaitingMinReady");
   const counts: CloneSetCount[] = [];
   if (member !== undefined) countMember(counts, member, groups.includes("candidates"));
-  if (shown !== undefined) countStored(counts, shown, context);
+  // One that is to be released is counted no more (rule 1).
+  if (shown !== undefined && isSelected) countStored(counts, shown, context);
   if (isBeingCreated(pod)) counts.push("creating");
   if (busy && !isActive(pod) && shown !== undefined) counts.push("deleting");
   return {

@@ -27,6 +27,7 @@ export function observeCloneSet(
     pods: indexes.of(owner, () => newIndex(set, reader, writes)),
     claims: [...reader.owned.claims.of(owner)],
     claimNamed: (name) => reader.claims.get(keyOf({ namespace, name })),
+    podNamed: (name) => reader.pods.get(keyOf({ namespace, name })),
     creationRoom: writes.creationRoom(owner),
     nodeLabels: (node) => reader.nodes.get(node)?.labels,
   };

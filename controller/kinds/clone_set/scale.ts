@@ -101,8 +101,10 @@ function freeInstanceIds(state: CloneSetState): { next(): string | undefined } {
   for (const claim of state.strategy.reuseClaims ? state.observed.claims : []) {
     const id = instanceId(claim);
     if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(state, claim)) continue;
-    if (!inUse.has(id)) reusable.add(id);
-    else if (terminating.has(id)) blocked.add(id);
+    if (!inUse.has(id)) {
+      // Somebody has taken the pod from the set: its name is in use, and so are its claims.
+      if (state.observed.podNamed(`${state.name}-${id}`) === undefined) reusable.add(id);
+    } else if (terminating.has(id)) blocked.add(id);
   }
   const reused = reusable.values();
   const waitedFor = blocked.values();
@@ -327,8 +329,9 @@ export function planClaims(state: CloneSetState, decisions: Decisions): void {
     const id = instanceId(claim);
     if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(state, claim)) continue;
     const pod = pods.get(id);
-    if (pod === undefined) decisions.take(deleteClaim(claim));
-    else if (!isActive(pod) && !isBeingDeleted(pod) && !toRelease.has(pod.name))
+    if (pod === undefined) {
+      if (state.observed.podNamed(`${state.name}-${id}`) === undefined) decisions.take(deleteClaim(claim));
+    } else if (!isActive(pod) && !isBeingDeleted(pod) && !toRelease.has(pod.name))
       decisions.take(patchClaim(claim, podOwnedClaim(state, claim, pod)));
   }
 }

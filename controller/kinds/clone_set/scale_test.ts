@@ -84,6 +84,8 @@ function withLateWrites(spec: Parameters<typeof cloneSet>[1]) {
   return { model, writes, plan };
 }
 
+const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: {} }];
+
 t.test("as many come back as are missing beside those that stay, with the exclusion as without", (t) => {
   fc.assert(
     fc.property(situation, (at) => {
@@ -285,6 +287,7 @@ t.test("a pod that is released keeps its claims, and its name is not used again"
       if (released === undefined) throw new Error("no pod was made");
       const { name, uid, labels } = released;
       model.change(name, { labels: { ...(keepsId ? labels : {}), app: "quarantine" } });
+      t.equal(plan().status?.replicas, 1, "it is counted no more before that is stored: rule 1");
       settled();
       t.equal(model.pods.get(name)?.controller, undefined);
       t.match(model.claims.get(`data-${name}`)?.owners, [{ kind: "Pod", uid }]);
@@ -322,7 +325,23 @@ t.test("a set of many pods is created in parts; there are always some to send, a
   t.end();
 });
 
-const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: {} }];
+t.test("a pod that somebody has taken from its set keeps its name and its claims", (t) => {
+  for (const enablePVCReuse of [true, false]) {
+    const spec = { replicas: 2, scaleStrategy: { enablePVCReuse }, volumeClaimTemplates };
+    const { model, plan } = withLateWrites(spec);
+    const settled = () => settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    settled();
+    const [taken] = model.owned();
+    if (taken === undefined) throw new Error("no pod was made");
+    model.change(taken.name, { controller: undefined });
+    settled();
+    t.equal(model.owned().length, 2);
+    t.equal(model.pods.get(taken.name)?.uid, taken.uid);
+    t.ok(model.claims.has(`data-${taken.name}`));
+    t.equal(model.claims.size, 3);
+  }
+  t.end();
+});
 
 t.test(
   "claims are left to a pod that is inactive, not to one whose deletion may be refused: rule 20",

@@ -1,7 +1,7 @@
 /** What a plan of a CloneSet gets, and what it works out before it decides. Spec: cloneset 4.1, rules 5 to 7. */
 import type { CloneSet } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
-import type { PersistentVolumeClaim } from "../../../kube/index.ts";
+import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
 import { PlanMemory } from "../../rollout/plan_memory.ts";
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
 import {
@@ -22,6 +22,8 @@ export interface CloneSetObserved extends ObservedRollout<CloneSet> {
   readonly claims: readonly PersistentVolumeClaim[];
   /** Of any owner. */
   readonly claimNamed: (name: string) => PersistentVolumeClaim | undefined;
+  /** The set's own, or nobody's. */
+  readonly podNamed: (name: string) => Pod | undefined;
   /** How many pods more may be decided now: the others follow once those under way are created. */
   readonly creationRoom: number;
   /** Labels of a node, for topology spread. */
