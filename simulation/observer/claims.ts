@@ -150,7 +150,8 @@ export class Claims {
     return [...this.#claims.values()]
       .filter(({ alive, bornAt, endedAt }) => {
         const former = this.#podOf(alive);
-        const isFree = former === undefined || (former.isGone && !former.isAside && endOf(former) < now - staleMs);
+        const isFree =
+          former === undefined || (former.isGone && !former.isAside && endOf(former) < now - staleMs);
         return (
           controllerOf(alive)?.uid === pod.owner && isFree && endedAt === undefined && bornAt < now - staleMs
         );

@@ -104,17 +104,18 @@ function history(owner: StoredObject, cluster: ObservedCluster): string[] {
   return kept <= most ? [] : [`${kept} revisions that nothing uses are kept, not ${most}`];
 }
 
-/** Of these nobody can tell what they were made of, so that they cannot be updated in place. */
+/** How many pods stay as they are with `InPlaceOnly`: nobody can tell what they were made of. */
 function ofUnknownRevision(
   owner: StoredObject,
   pods: readonly StoredObject[],
   cluster: ObservedCluster,
-): StoredObject[] {
+): number {
+  if (textAt(owner, "spec", "updateStrategy", "rollingUpdate", "podUpdatePolicy") !== "InPlaceOnly") return 0;
   const revisions = cluster.objects("controllerrevisions.apps", owner.metadata.namespace);
   const known = new Set(revisions.map(({ metadata }) => shortOf(metadata.name ?? "")));
   return pods.filter(
     ({ metadata }) => !known.has(shortOf(metadata.labels?.["controller-revision-hash"] ?? "")),
-  );
+  ).length;
 }
 
 /** `stay`: pods that cannot be updated. */
@@ -140,14 +141,11 @@ function isAvailable(pod: StoredObject): boolean {
 const cloneSet: Missing = (object, cluster) => {
   const pods = podsOf(object, cluster);
   const active = pods.filter(isActive);
-  const isInPlaceOnly =
-    textAt(object, "spec", "updateStrategy", "rollingUpdate", "podUpdatePolicy") === "InPlaceOnly";
-  const stay = isInPlaceOnly ? ofUnknownRevision(object, active, cluster).length : 0;
   return [
     ...isObserved(object),
     ...equal("pods", pods.length, numberAt(object, "spec", "replicas")),
     ...ready(pods),
-    ...updated("CloneSet", object, active, stay),
+    ...updated("CloneSet", object, active, ofUnknownRevision(object, active, cluster)),
     ...images(object, active),
     ...counts(object, active, {
       replicas: () => true,
@@ -177,7 +175,7 @@ const statefulSet: Missing = (object, cluster) => {
     ...isObserved(object),
     ...(isHeldUp(object, pods) ? [] : window),
     ...ready(pods),
-    ...updated("StatefulSet", object, pods),
+    ...updated("StatefulSet", object, pods, ofUnknownRevision(object, pods, cluster)),
     ...images(object, pods),
     ...counts(object, pods, {
       replicas: () => true,
