@@ -193,7 +193,7 @@ export const mutantsBeside: readonly Mutant[] = [
     file: "controller/rollout/writes/pod_actions.ts",
     from: "    ...(mayEnterService(pod) ? { resourceVersion: pod.resourceVersion } : {}),",
     to: "",
-    needs: ['"resource":"pods","effect":{"type":"lag"'],
+    needs: ['"resource":"pods","effect":{"type":"lag"', '"rollingUpdateType":"Standard"'],
   },
   {
     name: "an AdvancedCronJob that forbids it starts a run beside another",
