@@ -24,6 +24,9 @@ what must hold holds. Ends with 1 where it did not.
                   simulation/caught.json, from which the table of docs/correctness.md is made
   --mutant NAME   breaks it in this way; with --mutants only this one is judged`;
 
+/** What dead processes of a story wait for stays in memory for good: Node keeps signals that are listened to. */
+const storiesOfWorker = 250;
+
 const folder = join(import.meta.dirname, "..", ".refit", "simulation");
 
 interface Totals {
@@ -182,14 +185,14 @@ async function tellAll(order: Order, told: (totals: Totals, last: Told) => void)
   };
   const isOver = (): boolean =>
     next >= order.seeds || Date.now() >= order.untilMs || (order.untilFailure && totals.failures.length > 0);
-  const lane = async (): Promise<void> => {
+  const turn = async (): Promise<void> => {
     const worker = fork(join(import.meta.dirname, "worker.ts"), [order.mutant], {
       // What was compiled once is not compiled for each mutant again.
       env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") },
     });
     try {
       await heard(worker);
-      while (!isOver()) {
+      for (let left = storiesOfWorker; left > 0 && !isOver(); left--) {
         worker.send({ seed: drawn() });
         const result = await heard(worker);
         if (result === undefined) continue;
@@ -203,6 +206,9 @@ async function tellAll(order: Order, told: (totals: Totals, last: Told) => void)
     } finally {
       worker.disconnect();
     }
+  };
+  const lane = async (): Promise<void> => {
+    while (!isOver()) await turn();
   };
   await Promise.all(Array.from({ length: order.workers }, lane));
   return totals;
