@@ -253,7 +253,8 @@ export function unsettledClaims(
     }),
   );
   if (owner.kind !== "CloneSet" || isReused(owner)) return wrong;
-  const used = new Set(pods.flatMap(claimsOf));
+  // One that was taken from its set has its claims still.
+  const used = new Set(cluster.objects("pods", namespace).flatMap(claimsOf));
   const left = cluster
     .objects(resource, namespace)
     .filter((claim) => controllerOf(claim)?.uid === uid && !used.has(claim.metadata.name ?? ""))

@@ -202,9 +202,15 @@ export class Performer<T extends StatusObject = StatusObject> {
     const { id, blocks } = action;
     others.add(id);
     this.#run(owner, async () => {
-      const ended = await this.#write(flight, action).finally(() => others.delete(id));
+      const ended = await this.#writeOther(flight, action).finally(() => others.delete(id));
       this.#finish(flight, id, ended, blocks);
     });
+  }
+
+  /** Whose data goes with whom is not written any more once that may be another one. */
+  #writeOther(flight: InFlight<T>, action: OtherAction): Promise<Ended> {
+    const isOfData = action.type === "patch claim" || action.type === "delete claim";
+    return isOfData ? this.#writeBegun(flight, action.id, action) : this.#write(flight, action);
   }
 
   #queue(flight: InFlight<T>, action: PodPatchAction | PodDeletion): void {
@@ -253,14 +259,21 @@ export class Performer<T extends StatusObject = StatusObject> {
   /** From here on the write may arrive at the server. */
   async #begun(flight: InFlight<T>, action: PodAction): Promise<Ended> {
     const { uid } = action.after;
+    try {
+      return await this.#writeBegun(flight, uid, action);
+    } finally {
+      flight.pods.delete(uid);
+    }
+  }
+
+  async #writeBegun(flight: InFlight<T>, key: string, action: PodAction | OtherAction): Promise<Ended> {
     const begun: Begun = { isWanted: true };
-    flight.begun.set(uid, begun);
+    flight.begun.set(key, begun);
     try {
       // What has begun to bring a pod back is ended.
       return await this.#write(flight, action, action.lane === "finish" ? undefined : () => begun.isWanted);
     } finally {
-      flight.begun.delete(uid);
-      flight.pods.delete(uid);
+      flight.begun.delete(key);
     }
   }
 

@@ -1,8 +1,10 @@
 import t from "tap";
 import { type Client, KubeError, type Pod, type RequestOptions, type Resource } from "../../../kube/index.ts";
 import { performerOn, shownAs } from "../../../testkit/controller/performer_scene.ts";
+import { plainClaim } from "../../../testkit/controller/projection_builder.ts";
 import { acceptedPod, ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
+import { deleteClaim, patchClaim } from "../../rollout/writes/claim_actions.ts";
 import { mostCreations } from "../../rollout/writes/creation_room.ts";
 import { createPod, deletePod, type PodWriteSettings, patchPod } from "../../rollout/writes/pod_actions.ts";
 
@@ -13,6 +15,7 @@ const metadata = {
 };
 const spec = { containers: [{ name: "main", image: "a" }] };
 const pod: Pod = { ...acceptedPod(metadata, spec, 0), uid: "1", resourceVersion: "1" };
+const claim = plainClaim("d", "data-app-1", { uid: "claim-1" });
 const succeeded = { reason: "SuccessfulDelete", message: "app-1" };
 const told = "Normal SuccessfulDelete app-1";
 
@@ -141,6 +144,8 @@ t.test("what waits for a place in the window is withdrawn when the workload chan
   for (const [what, action, isSent] of [
     ["a creation", creation, false],
     ["a deletion", deletePod(pod), false],
+    ["what a claim is to go with", patchClaim(claim, {}), false],
+    ["the deletion of a claim", deleteClaim(claim), false],
     ["what takes a pod out of service, once its budget was asked", patchOf({ disrupts: true }), false],
     // Its pod is out of service: it is brought back, whatever the spec says now.
     ["what ends an update", patchOf(), true],
@@ -161,7 +166,7 @@ t.test("what waits for a place in the window is withdrawn when the workload chan
     scene.caches.pods.upsert(pod);
     const ended = scene.once(action);
     await scene.clock.settle();
-    t.equal(scene.pending().size, 1, what);
+    t.equal(scene.pending().size, action.type.endsWith("claim") ? 0 : 1, what);
     scene.changed();
     place.resolve();
     await ended;
