@@ -19,6 +19,8 @@ interface SeenClaim {
   before: StoredObject | undefined;
   /** When somebody deleted it, though something may hold it. */
   endedAt: number | undefined;
+  /** When nothing was left of it: who uses it may keep it for a while. */
+  goneAt: number | undefined;
 }
 
 export class Claims {
@@ -125,8 +127,7 @@ export class Claims {
       ...wanted.filter((name) => !used.includes(name)).map((name) => `${what} without its claim ${name}`),
       ...used.flatMap((name) => {
         const claim = this.#claims.get(`${namespace}/${name}`);
-        const isMissing =
-          claim === undefined || (claim.endedAt !== undefined && claim.endedAt < now - staleMs);
+        const isMissing = claim === undefined || (claim.goneAt !== undefined && claim.goneAt < now - staleMs);
         const other = pods.find((each) => claimsOf(each).includes(name));
         return [
           ...(isMissing ? [`${what} while there was no claim ${name}`] : []),
@@ -183,10 +184,17 @@ export class Claims {
     const known = this.#claims.get(keyOf(object));
     const isEnded = type === "DELETED" || isTerminating(object);
     if (known === undefined || known.alive.metadata.uid !== object.metadata.uid) {
-      const claim = { bornAt: now, alive: object, before: undefined, endedAt: isEnded ? now : undefined };
-      this.#claims.set(keyOf(object), claim);
+      const endedAt = isEnded ? now : undefined;
+      this.#claims.set(keyOf(object), {
+        bornAt: now,
+        alive: object,
+        before: undefined,
+        endedAt,
+        goneAt: undefined,
+      });
     } else if (isEnded) {
       known.endedAt ??= now;
+      if (type === "DELETED") known.goneAt = now;
     } else {
       known.before = known.alive;
       known.alive = object;
