@@ -106,7 +106,7 @@ export class Claims {
       return [`was deleted, and ${pod.now.metadata.name} stays`];
     if (pod !== undefined && this.#deleted.has(pod.uid)) return [];
     const isKept = isThere(owner) && seen.recent(owner, staleMs).every(isReused);
-    return isKept && (pod === undefined || endOf(pod) < now - staleMs)
+    return isKept && (pod === undefined || endOf(pod) < now - 2 * staleMs)
       ? ["was deleted, and is to be used again"]
       : [];
   }

@@ -104,22 +104,18 @@ function history(owner: StoredObject, cluster: ObservedCluster): string[] {
   return kept <= most ? [] : [`${kept} revisions that nothing uses are kept, not ${most}`];
 }
 
-/** How many pods stay as they are with `InPlaceOnly`: nobody can tell what they were made of. */
-function ofUnknownRevision(
-  owner: StoredObject,
-  pods: readonly StoredObject[],
-  cluster: ObservedCluster,
-): number {
-  if (textAt(owner, "spec", "updateStrategy", "rollingUpdate", "podUpdatePolicy") !== "InPlaceOnly") return 0;
+/** With `InPlaceOnly` a pod of which nobody can tell what it was made of stays as it is, and those whose turn is after its wait. */
+function isStuck(owner: StoredObject, pods: readonly StoredObject[], cluster: ObservedCluster): boolean {
+  if (textAt(owner, "spec", "updateStrategy", "rollingUpdate", "podUpdatePolicy") !== "InPlaceOnly")
+    return false;
   const revisions = cluster.objects("controllerrevisions.apps", owner.metadata.namespace);
   const known = new Set(revisions.map(({ metadata }) => shortOf(metadata.name ?? "")));
-  return pods.filter(
+  return pods.some(
     ({ metadata }) => !known.has(shortOf(metadata.labels?.["controller-revision-hash"] ?? "")),
-  ).length;
+  );
 }
 
-/** `stay`: pods that cannot be updated. */
-function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[], stay = 0): string[] {
+function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[]): string[] {
   const rules = workloads[kind];
   if (rules === undefined || rules.isPaused(owner)) return [];
   const replicas = rules.replicas(owner) ?? pods.length;
@@ -129,7 +125,7 @@ function updated(kind: string, owner: StoredObject, pods: readonly StoredObject[
       amountAt(owner, ["spec", "updateStrategy", "rollingUpdate", "partition"], replicas, Math.ceil, 0),
     );
   const found = pods.filter(isUpdated(owner)).length;
-  return found >= least - stay ? [] : [`${found} pods are at the newest revision, not ${least}`];
+  return found >= least ? [] : [`${found} pods are at the newest revision, not ${least}`];
 }
 
 /** Where a hook has let go of a pod whose CloneSet was paused meanwhile, its update waits (spec cloneset, rule 57). */
@@ -145,7 +141,7 @@ const cloneSet: Missing = (object, cluster) => {
     ...isObserved(object),
     ...equal("pods", pods.length, numberAt(object, "spec", "replicas")),
     ...ready(pods),
-    ...updated("CloneSet", object, active, ofUnknownRevision(object, active, cluster)),
+    ...(isStuck(object, active, cluster) ? [] : updated("CloneSet", object, active)),
     ...images(object, active),
     ...counts(object, active, {
       replicas: () => true,
@@ -175,7 +171,7 @@ const statefulSet: Missing = (object, cluster) => {
     ...isObserved(object),
     ...(isHeldUp(object, pods) ? [] : window),
     ...ready(pods),
-    ...updated("StatefulSet", object, pods, ofUnknownRevision(object, pods, cluster)),
+    ...(isStuck(object, pods, cluster) ? [] : updated("StatefulSet", object, pods)),
     ...images(object, pods),
     ...counts(object, pods, {
       replicas: () => true,
