@@ -192,7 +192,7 @@ class Teller {
     const number = chance.whole(0, this.#replicas - 1);
     const name = `node${chance.whole(1, this.#nodes)}`;
     const forMs = chance.between(200, 90_000);
-    switch (chance.whole(0, 25)) {
+    switch (chance.whole(0, 24)) {
       case 9:
       case 10:
         return { act: "fail probe", share: chance.share(), forMs };
@@ -254,13 +254,12 @@ class Teller {
       case 21:
         return { act: "fault", rule: askedTwice(chance), forMs };
       case 22:
-      case 23:
         return meddling(chance, this.#applied, forMs);
-      case 24: {
+      case 23: {
         const how = chance.oneOf(runtimeTroubles);
         return { act: "fail runtime", name, how, afterCalls: chance.whole(0, 3), forMs };
       }
-      case 25:
+      case 24:
         return { act: "hang pulls", name, forMs };
       case 8:
         return { act: "skew clock", number, ms: chance.whole(-600_000, 600_000) };
