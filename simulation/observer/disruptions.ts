@@ -3,6 +3,7 @@ import type { StoredObject } from "../../sandbox/index.ts";
 import {
   conditionIs,
   conditionOf,
+  controllerOf,
   isActive,
   isReady,
   listAt,
@@ -196,9 +197,9 @@ function beyondBudget(
   if (isMaturing(write, pod, states)) return [];
   const heard = today - staleMs;
   const isAvailable = availability(cluster, states);
-  const served = [...pods.values()].filter(
-    ({ now, isGone, wentAt }) => (!isGone && isServing(now) && isAvailable(now)) || wentAt >= heard,
-  );
+  const serves = (each: SeenPod): boolean =>
+    (!each.isGone || isOrphan(cluster, each)) && isServing(each.now) && isAvailable(each.now);
+  const served = [...pods.values()].filter((each) => serves(each) || each.wentAt >= heard);
   const isByNode = states.every((state) => kind.replicas(state) === undefined);
   const servedNodes = nodesOf(served);
   if (isByNode && servedNodes.has(nodeOf(pod.now))) return [];
@@ -213,6 +214,13 @@ function beyondBudget(
   const floor = Math.min(...floors);
   if (available >= floor) return [];
   return [`${name}: ${available} ${isByNode ? "nodes" : "pods"} are in service, ${floor} have to be`];
+}
+
+/** Its owner was removed by hand: it serves, and is taken back where its kind adopts pods. */
+function isOrphan({ server }: ObservedCluster, { now, uid, isAside }: SeenPod): boolean {
+  const { namespace = "", name = "" } = now.metadata;
+  const stored = isAside ? server.cluster.get("pods", { namespace, name }) : undefined;
+  return stored?.metadata.uid === uid && controllerOf(stored) === undefined;
 }
 
 /** Pods that are not updated and serve nobody: on nodes that a DaemonSet's partition keeps nobody counts them (spec daemonset, rule 27). */
