@@ -146,19 +146,26 @@ function isOwnClaim(state: CloneSetState, claim: PersistentVolumeClaim): boolean
   return claim.owners.some((owner) => owner.uid === state.uid);
 }
 
-function claimsWanted({ observed: { set }, name: setName, uid, namespace }: CloneSetState, id: string) {
+/** Claims of an instance, those alone whose names are asked for: rule 17. */
+function claimsFor(
+  { observed: { set }, name: setName, uid, namespace }: CloneSetState,
+  id: string,
+  isWanted: (name: string) => boolean = () => true,
+) {
   const owner = ownerReference("CloneSet", setName, uid);
   const labels = { ...set.spec.selector.matchLabels, [INSTANCE_ID]: id };
-  return (set.spec.volumeClaimTemplates ?? []).map((template) => {
+  return (set.spec.volumeClaimTemplates ?? []).flatMap((template) => {
     const volume = template.metadata?.name ?? "";
     const name = `${volume}-${setName}-${id}`;
-    return { volume, name, body: claimBody(template, name, namespace, labels, owner) };
+    return isWanted(name)
+      ? [{ volume, name, body: claimBody(template, name, namespace, labels, owner) }]
+      : [];
   });
 }
 
 function createCloneSetPod(state: CloneSetState, revision: Revision, id: string): PodCreation {
   const template = templateFor(state, revision);
-  const claims = claimsWanted(state, id);
+  const claims = claimsFor(state, id);
   const spec = withGates(
     withClaimVolumes(
       template,
@@ -338,13 +345,13 @@ export function planClaims(state: CloneSetState, decisions: Decisions): void {
 
 /** A pod that waits for a claim which somebody has deleted gets it again: nothing else would ever end its wait. */
 export function planLostClaims(state: CloneSetState, decisions: Decisions): void {
-  if ((state.observed.set.spec.volumeClaimTemplates ?? []).length === 0) return;
+  const { set, claimNamed } = state.observed;
+  if ((set.spec.volumeClaimTemplates ?? []).length === 0) return;
+  const isLost = (name: string): boolean => claimNamed(name) === undefined;
   for (const { pod, busy } of membersIn(state, "unavailable")) {
     const id = idOf(state, pod);
     if (busy || pod.nodeName !== "" || id === "") continue;
-    for (const claim of claimsWanted(state, id))
-      if (state.observed.claimNamed(claim.name) === undefined)
-        decisions.take(createClaim(state.namespace, claim));
+    for (const claim of claimsFor(state, id, isLost)) decisions.take(createClaim(state.namespace, claim));
   }
 }
 

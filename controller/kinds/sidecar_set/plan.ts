@@ -44,7 +44,8 @@ function planPods(state: SidecarSetState, decisions: Decisions): void {
   if (strategy.paused) {
     reportHeld(state, decisions, "Paused", "paused is set to false");
   } else {
-    planUpdate(state, decisions, planResets(state, decisions));
+    const disrupted = planResets(state, decisions);
+    planUpdate(state, decisions, disrupted);
     reportUnselected(state, decisions);
     planRefusals(state, decisions);
   }

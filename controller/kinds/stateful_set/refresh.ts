@@ -29,8 +29,8 @@ export function isDue(
   return (!isDone && awaited === undefined) || (member.inWindow && !hasIdentity(member));
 }
 
-/** Whether no in-place update of the pod is under way. */
-function isUpdateComplete({ refreshed, options }: StatefulSetContext, pod: Pod): boolean {
+/** Whether nothing is awaited of the pod's update in place, by this pass or by its record. */
+function hasTakenEffect({ refreshed, options }: StatefulSetContext, pod: Pod): boolean {
   return refreshed.get(pod) === true || isCompleted(pod, options);
 }
 
@@ -78,10 +78,10 @@ function lifecycleMove(
       decisions.wait(waitingForHook(pod, "preNormal", lifecycle.preNormal, "on"));
       return undefined;
     case "Updating":
-      return isUpdateComplete(state, pod) ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now) : undefined;
+      return hasTakenEffect(state, pod) ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now) : undefined;
     case "PreparingUpdate":
       // The template went back to what the pod already has: nothing is left to prepare for.
-      return !isWanted(state, member) && isUpdateComplete(state, pod)
+      return !isWanted(state, member) && hasTakenEffect(state, pod)
         ? afterUpdate(pod, lifecycle?.inPlaceUpdate, state.now)
         : undefined;
     case "Updated":
