@@ -3,7 +3,6 @@ import type { StoredObject } from "../../sandbox/index.ts";
 import {
   conditionIs,
   conditionOf,
-  controllerOf,
   isActive,
   isReady,
   listAt,
@@ -198,7 +197,7 @@ function beyondBudget(
   const heard = today - staleMs;
   const isAvailable = availability(cluster, states);
   const serves = (each: SeenPod): boolean =>
-    (!each.isGone || isOrphan(cluster, each)) && isServing(each.now) && isAvailable(each.now);
+    (!each.isGone || each.isOrphan) && isServing(each.now) && isAvailable(each.now);
   const served = [...pods.values()].filter((each) => serves(each) || each.wentAt >= heard);
   const isByNode = states.every((state) => kind.replicas(state) === undefined);
   const servedNodes = nodesOf(served);
@@ -214,13 +213,6 @@ function beyondBudget(
   const floor = Math.min(...floors);
   if (available >= floor) return [];
   return [`${name}: ${available} ${isByNode ? "nodes" : "pods"} are in service, ${floor} have to be`];
-}
-
-/** Its owner was removed by hand: it serves, and is taken back where its kind adopts pods. */
-function isOrphan({ server }: ObservedCluster, { now, uid, isAside }: SeenPod): boolean {
-  const { namespace = "", name = "" } = now.metadata;
-  const stored = isAside ? server.cluster.get("pods", { namespace, name }) : undefined;
-  return stored?.metadata.uid === uid && controllerOf(stored) === undefined;
 }
 
 /** Pods that are not updated and serve nobody: on nodes that a DaemonSet's partition keeps nobody counts them (spec daemonset, rule 27). */

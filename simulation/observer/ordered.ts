@@ -26,8 +26,8 @@ export const ordered: Rule = (write) => {
 /** Of the pods of this ordinal: at `since` or later. */
 function wasReady({ pods }: SeenOwner, ordinal: number, since: number): boolean {
   return [...pods.values()].some(
-    ({ now, isGone, outSince }) =>
+    ({ now, isGone, isOrphan, outSince }) =>
       ordinalOf(now) === ordinal &&
-      ((!isGone && isReady(now)) || (outSince !== undefined && outSince >= since)),
+      (((!isGone || isOrphan) && isReady(now)) || (outSince !== undefined && outSince >= since)),
   );
 }

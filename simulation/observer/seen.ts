@@ -18,6 +18,8 @@ export interface SeenPod {
   isGone: boolean;
   /** Somebody changed the labels by which its workload knows it, or its owner: it is gone for that workload. */
   isAside: boolean;
+  /** Somebody removed its owner, and no more: it serves until its workload takes it back. */
+  isOrphan: boolean;
   /** Somebody changed the record of its update in place. */
   isMeddled: boolean;
   /** When it was created; milliseconds of the clock. */
@@ -164,6 +166,7 @@ export class Seen {
         states: [],
         isGone: false,
         isAside: false,
+        isOrphan: false,
         isMeddled: false,
         bornAt: this.#cluster.clock.monotonic(),
         isFree: false,
@@ -179,10 +182,13 @@ export class Seen {
       pod.before = pod.now;
       pod.now = object;
     }
-    this.#owners.get(controllerOf(object)?.uid ?? "")?.controlled.set(uid, pod);
-    pod.isAside =
-      asideLabel in (object.metadata.labels ?? {}) || (controllerOf(object)?.uid ?? "") !== pod.owner;
+    const owner = controllerOf(object)?.uid ?? "";
+    const isLabelled = asideLabel in (object.metadata.labels ?? {});
+    this.#owners.get(owner)?.controlled.set(uid, pod);
+    pod.isAside = isLabelled || owner !== pod.owner;
     pod.isGone = change.type === "DELETED" || pod.isAside;
+    const isAlone = change.type !== "DELETED" && !isLabelled && owner === "";
+    pod.isOrphan = isAlone && this.#owners.get(pod.owner)?.kind.adopts === true;
     pod.states.push({ since: this.#cluster.clock.monotonic(), object });
     if (pod.states.length > mostStates) pod.states.shift();
     const isOut = pod.isGone || !isReady(object);

@@ -13,6 +13,8 @@ export interface WorkloadKind {
   /** Pods that stay at an earlier revision. */
   partition(spec: unknown, replicas: number): number;
   isPaused(spec: unknown): boolean;
+  /** It takes back a pod whose owner was removed. */
+  readonly adopts: boolean;
 }
 
 /** In the stored versions. */
@@ -45,6 +47,7 @@ function workload(resource: string, unavailable: number | string): WorkloadKind 
       return isAll && typeof given === "string" && given !== "100%" ? replicas - 1 : Math.min(kept, replicas);
     },
     isPaused: (object) => at(object, ...below, "paused") === true,
+    adopts: !resource.startsWith("clonesets"),
   };
 }
 
