@@ -55,10 +55,10 @@ export type Patch =
   | { type: "apply"; body: object; fieldManager: string; force?: boolean };
 
 /**
- * `urgent` keeps the leadership, or brings a pod back into service that is out of it; `prompt` lets a new pod serve for the first
- * time; other writes of pods are `high`. Those go before the status of workloads, which goes before events.
+ * `leadership` keeps it, and waits for nothing; `urgent` brings a pod back into service that is out of it; `prompt` lets a new pod
+ * serve for the first time; other writes of pods are `high`. Those go before the status of workloads, which goes before events.
  */
-export type Priority = "urgent" | "prompt" | "high" | "normal" | "low";
+export type Priority = "leadership" | "urgent" | "prompt" | "high" | "normal" | "low";
 
 export interface RequestOptions {
   /** Default `normal`. */

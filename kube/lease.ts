@@ -288,7 +288,7 @@ class Candidate implements Election {
   async #release(): Promise<void> {
     const { client, identity } = this.#options;
     // Our own stop signal is aborted by now; the time-out bounds these last requests.
-    const last = { priority: "urgent", timeoutMs: this.#periodMs } as const;
+    const last = { priority: "leadership", timeoutMs: this.#periodMs } as const;
     try {
       // A renewal may have been cut off by the stop: what is held now has to be asked.
       const lease = await client.get(leaseResource, this.#ref(), last);
@@ -325,10 +325,10 @@ class Candidate implements Election {
     return { namespace, name };
   }
 
-  /** Ahead of everything else: a full window must not cost the leadership. */
-  #requests(): { priority: "urgent"; flow: string; signal: AbortSignal; timeoutMs: number } {
+  /** Beside everything else: requests that a slow server keeps for long must not cost the leadership. */
+  #requests(): { priority: "leadership"; flow: string; signal: AbortSignal; timeoutMs: number } {
     return {
-      priority: "urgent",
+      priority: "leadership",
       flow: "lease",
       signal: this.#stop.signal,
       timeoutMs: Math.max(1000, this.#deadlineMs / 2),

@@ -42,7 +42,7 @@ export interface Transport {
 
 export interface TransportOptions {
   clock: Clock;
-  /** Connections for requests; default: as many as a window lets be in flight. */
+  /** Connections for requests; default: as many as a window lets be in flight, and some for what does not wait for it. */
   connections?: number;
   /** A connection that does not stand after so long is given up; default: 10 s. */
   connectMs?: number;
@@ -54,6 +54,8 @@ export interface TransportOptions {
  */
 const defaultConnectMs = 10_000;
 
+const mostConnections = mostInFlight + 8;
+
 interface Pools {
   readonly requests: Sender;
   readonly streams: Sender;
@@ -61,7 +63,7 @@ interface Pools {
 
 /** What every transport does; `open` is how it makes connections. */
 export function transportOver(options: TransportOptions, open: OpenSender): Transport {
-  const { clock, connections = mostInFlight, connectMs = defaultConnectMs } = options;
+  const { clock, connections = mostConnections, connectMs = defaultConnectMs } = options;
   let made: { readonly pools: Pools; readonly connection: string } | undefined;
   const poolsFor = (access: Access): Pools => {
     if (made?.connection === access.connection) return made.pools;

@@ -1,7 +1,7 @@
 /**
  * The window of requests in flight: bounded, with priorities, fair between flows, paused when the server asks for it.
  * Its size is found by window_size.ts; while pods are brought back into service, it has another one, which is to be good for
- * latency. Watches do not pass through it.
+ * latency. Watches do not pass through it, and what keeps the leadership does not wait for it.
  */
 import type { Priority } from "./client_types.ts";
 import type { Clock, Timer } from "./clock.ts";
@@ -47,14 +47,16 @@ export interface WindowSlot {
   release(outcome: SlotOutcome): void;
 }
 
+type WaitingPriority = Exclude<Priority, "leadership">;
+
 interface Waiter {
-  readonly priority: Priority;
+  readonly priority: WaitingPriority;
   readonly grant: (slot: WindowSlot) => void;
   readonly fail: (reason: unknown) => void;
   readonly stopListening: () => void;
 }
 
-const order: readonly Priority[] = ["urgent", "prompt", "high", "normal", "low"];
+const order: readonly WaitingPriority[] = ["urgent", "prompt", "high", "normal", "low"];
 /**
  * After so many entries of a higher priority in a row a waiting lower one is let in: a status or an event, never what takes
  * a pod out of service while others wait to be brought back. There are no more of those than were let in before.
@@ -63,8 +65,11 @@ const turnsBeforeYield = 16;
 
 /** Weight of the newest slot in the share of urgent ones. */
 const newest = 1 / 16;
-/** Of all slots: pods are being taken out of service and brought back. Renewals of leases are far fewer, and new pods have none. */
+/** Of all slots: pods are being taken out of service and brought back. New pods have none. */
 const urgentShareOfRollouts = 0.1;
+
+/** Takes nobody's place. */
+const beside: WindowSlot = { release: () => undefined };
 
 export function createWindow(options: WindowOptions): Window {
   return new InFlightWindow(options);
@@ -75,7 +80,7 @@ class InFlightWindow implements Window {
   readonly #metrics: Metrics | undefined;
   readonly #min: number;
   readonly #max: number;
-  readonly #lines: Record<Priority, FlowLine> = {
+  readonly #lines: Record<WaitingPriority, FlowLine> = {
     urgent: new FlowLine(),
     prompt: new FlowLine(),
     high: new FlowLine(),
@@ -122,6 +127,7 @@ class InFlightWindow implements Window {
   acquire(priority: Priority, flow: string, signal?: AbortSignal): Promise<WindowSlot> {
     if (this.#closed) return Promise.reject(new KubeError("Aborted", "the client is closed"));
     if (signal?.aborted) return Promise.reject(signal.reason);
+    if (priority === "leadership") return Promise.resolve(beside);
     if (this.#inFlight < this.limit && this.waiting === 0 && this.#pause === undefined)
       return Promise.resolve(this.#slot(priority));
     return new Promise((resolve, reject) => {
@@ -159,7 +165,7 @@ class InFlightWindow implements Window {
     }
   }
 
-  #slot(priority: Priority): WindowSlot {
+  #slot(priority: WaitingPriority): WindowSlot {
     this.#inFlight++;
     this.#urgentShare += ((priority === "urgent" ? 1 : 0) - this.#urgentShare) * newest;
     const since = this.#clock.monotonic();

@@ -8,7 +8,7 @@
  * some epochs the rung that was refused and those above it are worth nothing.
  */
 
-/** The largest size there is, and with it the connections that requests can make use of. */
+/** The largest size there is. */
 export const mostInFlight = 64;
 
 export const ladder: readonly number[] = [4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, mostInFlight];

@@ -388,6 +388,22 @@ t.test("whatever pauses overlap, and however early their timers fire, all are le
   );
 });
 
+t.test("what keeps the leadership waits for nothing, and takes nobody's place", async (t) => {
+  const window = createWindow({ clock: testClock(), start: 4 });
+  acquireAll(window, [
+    ["high", "x"],
+    ["high", "x"],
+    ["high", "x"],
+    ["high", "x"],
+    ["urgent", "y"],
+  ]);
+  window.pause(60_000);
+  const slot = await window.acquire("leadership", "lease");
+  t.same([window.inFlight, window.waiting], [4, 1]);
+  slot.release("answered");
+  t.same([window.inFlight, window.waiting], [4, 1]);
+});
+
 t.test("an aborted waiter leaves the line, a closed window refuses", async (t) => {
   const clock = testClock();
   const window = createWindow({ clock, start: 4 });

@@ -22,6 +22,7 @@ import {
   templateSteps,
   type World,
 } from "../../../testkit/controller/workload_history.ts";
+import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
 import { isAvailable, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
 import type { Action } from "../../rollout/writes/actions.ts";
 import { planStatefulSet } from "./plan.ts";
@@ -43,6 +44,15 @@ function isUp(model: Model, ordinal: number): boolean {
   const pod = model.pods.get(`app-${ordinal}`);
   if (pod === undefined || pod.deletionAt !== undefined) return false;
   return isAvailable(pod, strategy(model).minReadySeconds, model.now);
+}
+
+/** It waits for its hook, and would be up but for that. */
+function isHeld(model: Model, ordinal: number): boolean {
+  const pod = model.pods.get(`app-${ordinal}`);
+  if (pod === undefined || pod.deletionAt !== undefined) return false;
+  const { [STATE_LABEL]: state, ...labels } = pod.labels;
+  const isAsked = state === "PreparingUpdate" || state === "PreparingDelete";
+  return isAsked && isAvailable({ ...pod, labels }, strategy(model).minReadySeconds, model.now);
 }
 
 /** Rules that hold at every single write, whatever happened before. */
@@ -79,7 +89,8 @@ function checkCreation(model: Model, name: string): void {
   if (!window.includes(ordinal)) throw new Error(`${name} is outside of ${window.join()}`);
   if (model.pods.has(name)) throw new Error(`${name} exists already`);
   const below = window.filter((one) => one < ordinal);
-  if (ordered && !below.every((one) => isUp(model, one))) throw new Error(`${name} before those below it`);
+  if (ordered && !below.every((one) => isUp(model, one) || isHeld(model, one)))
+    throw new Error(`${name} before those below it`);
 }
 
 function checkDeletion(model: Model, name: string): void {

@@ -2,9 +2,9 @@
 import { counted } from "../../../kube/core/index.ts";
 import type { Decisions } from "../../rollout/decisions.ts";
 import { preparingDelete } from "../../rollout/lifecycle/hooks.ts";
-import { isHooked } from "../../rollout/lifecycle/lifecycle.ts";
+import { isAsked, isHooked } from "../../rollout/lifecycle/lifecycle.ts";
 import { waitingForHook } from "../../rollout/lifecycle/waiting.ts";
-import { conditionOf } from "../../rollout/pods/pod_state.ts";
+import { conditionOf, untilAvailable } from "../../rollout/pods/pod_state.ts";
 import { membersOf } from "../../rollout/pods/pod_view.ts";
 import type { Revision } from "../../rollout/revisions/revisions.ts";
 import { createClaim } from "../../rollout/writes/claim_actions.ts";
@@ -46,11 +46,17 @@ export function planWindow(state: StatefulSetState, decisions: Decisions): boole
     else if (member.pod.phase === "Pending" && !member.terminating)
       replaceLostClaims(state, decisions, member);
     unavailable++;
-    if (!ordered) continue;
+    if (!ordered || servesUntilAnswered(state, member)) continue;
     decisions.wait(waitingFor(state, ordinal, member));
     return false;
   }
   return unhealthy.size === 0;
+}
+
+/** It waits for its hook. A budget may keep it in service until those after it are there: they do not wait for it. */
+function servesUntilAnswered(state: StatefulSetState, member: StatefulSetMember | undefined): boolean {
+  if (member === undefined || member.terminating || !isAsked(member.state)) return false;
+  return untilAvailable(member.pod, state.strategy.minReadySeconds, state.now) === 0;
 }
 
 function waitingFor(state: StatefulSetState, ordinal: number, member: StatefulSetMember | undefined) {

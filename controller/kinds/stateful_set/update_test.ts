@@ -180,6 +180,40 @@ for (const podManagementPolicy of ["Parallel", "OrderedReady"]) {
   });
 }
 
+t.test(
+  "OrderedReady: a pod that serves until its hook is answered holds no other one back: rule 35",
+  async (t) => {
+    const held = { labelsHandler: { held: "true" } };
+    const model = new Model(
+      statefulSet("app", {
+        replicas: 1,
+        lifecycle: { preDelete: held },
+        ...rolling({ podUpdatePolicy: "ReCreate" }),
+      }),
+    );
+    model.changeSpec((spec) => {
+      spec.template.metadata = { labels: { app: "app", held: "true" } };
+    });
+    settle(model);
+    model.changeSpec((spec) => {
+      spec.replicas = 0;
+    });
+    settle(model);
+    const asked = () => model.pods.get("app-0")?.labels[STATE_LABEL];
+    t.equal(asked(), "PreparingDelete");
+    model.changeSpec((spec) => {
+      spec.replicas = 3;
+    });
+    toImage(model, "app:2");
+    settle(model);
+    t.same([...model.pods.keys()].sort(), ["app-0", "app-1", "app-2"]);
+    t.equal(asked(), "PreparingDelete");
+    model.change("app-0", { labels: { ...model.pods.get("app-0")?.labels, held: "false" } });
+    settle(model);
+    t.equal(model.pods.get("app-0")?.containers[0]?.image, "app:2");
+  },
+);
+
 t.test("a pod in its grace period that is retargeted gets everything that was not issued", async (t) => {
   const inPlace = { podUpdatePolicy: "InPlaceIfPossible", inPlaceUpdateStrategy: { gracePeriodSeconds: 20 } };
   const model = new Model(
