@@ -48,6 +48,8 @@ export interface WritesInFlight {
   failures(owner: OwnerKey): { scale?: string; update?: string };
   /** How many pods more may be decided for it. */
   creationRoom(owner: OwnerKey): number;
+  /** Whether one of its writes of the claim of this name is under way. */
+  isClaimWritten(owner: OwnerKey, name: string): boolean;
 }
 
 /** Where indexes are kept from pass to pass. */
@@ -63,6 +65,11 @@ export interface ControllerState<Index> {
 
 /** Of a controller that has just started; plans of the command line are those of one. */
 export const justStarted = {
-  writes: { pending: () => new PendingPods(), failures: () => ({}), creationRoom: () => mostCreations },
+  writes: {
+    pending: () => new PendingPods(),
+    failures: () => ({}),
+    creationRoom: () => mostCreations,
+    isClaimWritten: () => false,
+  },
   indexes: { of: <Index>(_owner: OwnerKey, make: () => Index): Index => make() },
 } as const;

@@ -21,7 +21,7 @@ import type { Reconciler, Result, StatusObject } from "./reconciler.ts";
 const PLAN_SHARE = 15;
 
 interface PlanningContext {
-  performer: Pick<Performer, "pending" | "failures" | "creationRoom">;
+  performer: Pick<Performer, "pending" | "failures" | "creationRoom" | "isClaimWritten">;
   /** Milliseconds since the epoch. */
   now: number;
   random: () => number;

@@ -81,8 +81,10 @@ export function performerOn(served: Partial<Client>, settings: Settings = {}) {
   };
   const failures = () => performer.failures("d#set-1");
   const creationRoom = () => performer.creationRoom("d#set-1");
+  const isClaimWritten = (name: string) => performer.isClaimWritten("d#set-1", name);
   const { log, objects } = deps;
-  return { once, changed, failures, creationRoom, pending, again, caches, objects, happened, log, clock };
+  const asked = { failures, creationRoom, isClaimWritten, pending };
+  return { once, changed, ...asked, again, caches, objects, happened, log, clock };
 }
 
 export function shownAs<T>({ codec }: Resource<T>, object: object): T {

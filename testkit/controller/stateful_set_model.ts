@@ -41,6 +41,7 @@ export class Model extends ClusterModel<StatefulSet> {
       revisions: this.sortedRevisions(),
       revisionData: (revision) => this.revisions.get(revision)?.data,
       failures: {},
+      isClaimWritten: () => false,
       creationRoom: mostCreations,
       pullJobs: undefined,
     };

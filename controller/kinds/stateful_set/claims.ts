@@ -114,6 +114,16 @@ export function hasWrongOwners(view: StatefulSetContext, member: StatefulSetMemb
   return wrongOwners(view, member).length > 0;
 }
 
+/** Whether a write of a claim of this pod is under way, which may have been decided for another scale. */
+export function areClaimsWritten(
+  { strategy, name, observed }: StatefulSetContext,
+  { ordinal }: StatefulSetMember,
+) {
+  return strategy.claimTemplates.some((template) =>
+    observed.isClaimWritten(claimName(template, name, ordinal)),
+  );
+}
+
 function wrongOwners(
   view: StatefulSetContext,
   member: StatefulSetMember,

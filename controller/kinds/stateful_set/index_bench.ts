@@ -47,6 +47,7 @@ class Bench {
       pending: () => this.writes.pods,
       failures: () => ({}),
       creationRoom: () => mostCreations,
+      isClaimWritten: () => false,
     };
     const state = { writes, indexes: this.#indexes };
     const observed = observeStatefulSet(model.set, this.#caches, defaultOptions, state);

@@ -26,6 +26,7 @@ export function observeStatefulSet(
     pods: indexes.of(ownerKeyOf(set.metadata), () => newIndex(set, reader, writes)),
     podNamed: (name) => reader.pods.get(keyOf({ namespace, name })),
     claimNamed: (name) => reader.claims.get(keyOf({ namespace, name })),
+    isClaimWritten: (name) => writes.isClaimWritten(ownerKeyOf(set.metadata), name),
     creationRoom: writes.creationRoom(ownerKeyOf(set.metadata)),
   };
 }

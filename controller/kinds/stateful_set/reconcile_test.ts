@@ -35,7 +35,12 @@ function world() {
         barePod(name, { labels: { app: "app" }, controller, resourceVersion: `${version++}`, ...change }),
       ),
     plan() {
-      const writes = { pending: () => pending, failures: () => ({}), creationRoom: () => mostCreations };
+      const writes = {
+        pending: () => pending,
+        failures: () => ({}),
+        creationRoom: () => mostCreations,
+        isClaimWritten: () => false,
+      };
       const observed = observeStatefulSet(set, caches, defaultOptions, { writes, indexes });
       return planStatefulSet(
         statefulSetState({ observed, options: defaultOptions, now: 0, random: noChance }),

@@ -10,6 +10,7 @@ import type { Revision } from "../../rollout/revisions/revisions.ts";
 import { createClaim } from "../../rollout/writes/claim_actions.ts";
 import { deletePod, patchPod } from "../../rollout/writes/pod_actions.ts";
 import {
+  areClaimsWritten,
   hasWrongOwners,
   missingClaims,
   planClaimOwners,
@@ -214,7 +215,7 @@ export function planDeletion(state: StatefulSetState, decisions: Decisions, memb
   const hook = state.strategy.lifecycle?.preDelete;
   if (!isHooked(member.pod, hook)) {
     // A claim that was to go with a condemned pod is lost when that pod is wanted again, and deleted before its claim knows.
-    if (!hasWrongOwners(state, member))
+    if (!hasWrongOwners(state, member) && !areClaimsWritten(state, member))
       decisions.take(deletePod(member.pod, podWords(state, "delete", member.pod.name)));
     return;
   }

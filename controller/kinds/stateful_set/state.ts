@@ -20,6 +20,8 @@ export interface StatefulSetObserved extends ObservedRollout<StatefulSet> {
   /** Any cached pod of the namespace. */
   readonly podNamed: (name: string) => Pod | undefined;
   readonly claimNamed: (name: string) => PersistentVolumeClaim | undefined;
+  /** By a write of ours that is not answered. */
+  readonly isClaimWritten: (name: string) => boolean;
   /** How many pods more may be decided now: the others follow once those under way are created. */
   readonly creationRoom: number;
 }

@@ -13,7 +13,12 @@ export function otherAction(
   settings: Pick<OtherAction, "blocks" | "flow"> = {},
 ): OtherAction {
   const { resource, name } = write;
-  return { type, id: `${resource}/${name}`, lane: "at once", name, effects: [write], ...settings };
+  return { type, id: otherId(resource, name), lane: "at once", name, effects: [write], ...settings };
+}
+
+/** One write of an object is under way at a time. */
+export function otherId(resource: string, name: string): string {
+  return `${resource}/${name}`;
 }
 
 /** `resource`: a name in the `writes` of workloads (runtime/workload_reconciler.ts). */

@@ -7,6 +7,7 @@ import type { WriteOutcome } from "../../plan/effects.ts";
 import { type OwnerKey, ownerKeyOf } from "../../plan/owners.ts";
 import { Departures } from "../../rollout/order/departures.ts";
 import type { OwnedPods } from "../../rollout/pods/owned_pods.ts";
+import { otherId } from "../../rollout/writes/action_parts.ts";
 import type {
   Action,
   FailingPart,
@@ -135,6 +136,10 @@ export class Performer<T extends StatusObject = StatusObject> {
   creationRoom(owner: OwnerKey): number {
     const lines = this.#owners.get(owner)?.creations.size ?? 0;
     return creationRoom(this.#creating, lines > 0);
+  }
+
+  isClaimWritten(owner: OwnerKey, name: string): boolean {
+    return this.#owners.get(owner)?.others.has(otherId("claims", name)) === true;
   }
 
   inFlight(owner: OwnerKey): number {

@@ -166,10 +166,13 @@ t.test("what waits for a place in the window is withdrawn when the workload chan
     scene.caches.pods.upsert(pod);
     const ended = scene.once(action);
     await scene.clock.settle();
-    t.equal(scene.pending().size, action.type.endsWith("claim") ? 0 : 1, what);
+    const isOfClaim = action.type.endsWith("claim");
+    t.equal(scene.pending().size, isOfClaim ? 0 : 1, what);
     scene.changed();
+    t.equal(scene.isClaimWritten(claim.name), isOfClaim, "it may still arrive");
     place.resolve();
     await ended;
+    t.notOk(scene.isClaimWritten(claim.name));
     t.equal(sent.length, isSent ? 1 : 0, what);
     t.same([scene.pending().size, scene.again.at(-1)], [0, 0], "and it is planned again at once");
     t.same(isSent ? [] : scene.happened.filter(isEvent), [], "nothing is told");
