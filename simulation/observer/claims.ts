@@ -30,8 +30,8 @@ export class Claims {
   readonly #claims = new Map<string, SeenClaim>();
   /** Pods that controllers have deleted, by their UIDs, and when. */
   readonly #deleted = new Map<string, number>();
-  /** Pods of which the deletion of a claim was refused. */
-  readonly #refused = new Set<string>();
+  /** Names of pods of which the deletion of a claim was refused, and when last. */
+  readonly #refused = new Map<string, number>();
   /** Who holds each lease, and since when that holds for all of them. */
   readonly #holders = new Map<string, string>();
   #ledSince = 0;
@@ -77,7 +77,7 @@ export class Claims {
   refused(method: string, path: string): void {
     const [, namespace, pod] =
       /\/namespaces\/([^/]+)\/persistentvolumeclaims\/[^-]+-([^/?]+)/.exec(path) ?? [];
-    if (method === "DELETE") this.#refused.add(`${namespace}/${pod}`);
+    if (method === "DELETE") this.#refused.set(`${namespace}/${pod}`, this.#cluster.clock.monotonic());
   }
 
   /**
@@ -87,12 +87,16 @@ export class Claims {
   left(): string[] {
     return [...this.#claims.values()].flatMap(({ alive, endedAt }) => {
       const pod = this.#podOf(alive);
-      if (endedAt !== undefined || pod?.isGone !== true || this.#refused.has(keyOf(pod.now))) return [];
+      if (endedAt !== undefined || pod?.isGone !== true) return [];
       const deletedAt = this.#deleted.get(pod.uid);
-      return deletedAt !== undefined && deletedAt > this.#ledSince
+      return deletedAt !== undefined && deletedAt > this.#ledSince && !this.#isRefused(pod, deletedAt)
         ? [`claim ${keyOf(alive)} is left of a pod that its CloneSet has deleted`]
         : [];
     });
+  }
+
+  #isRefused({ now }: SeenPod, since: number): boolean {
+    return (this.#refused.get(keyOf(now)) ?? Number.NEGATIVE_INFINITY) >= since;
   }
 
   /** Only a CloneSet deletes claims: with its pods, and those of pods that are gone when they are not to be used again. */
@@ -151,8 +155,13 @@ export class Claims {
     return [...this.#claims.values()]
       .filter(({ alive, bornAt, endedAt }) => {
         const former = this.#podOf(alive);
+        const deletedAt = former && this.#deleted.get(former.uid);
+        // Its deletion may be on its way.
+        const isLeaving =
+          former !== undefined && deletedAt !== undefined && !this.#isRefused(former, deletedAt);
         const isFree =
-          former === undefined || (former.isGone && !former.isAside && endOf(former) < now - staleMs);
+          former === undefined ||
+          (former.isGone && !former.isAside && !isLeaving && endOf(former) < now - staleMs);
         return (
           controllerOf(alive)?.uid === pod.owner && isFree && endedAt === undefined && bornAt < now - staleMs
         );

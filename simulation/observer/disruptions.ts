@@ -21,7 +21,7 @@ const specifiedLabel = "apps.kruise.io/specified-delete";
 const revisionLabel = "controller-revision-hash";
 
 export const disruptions: Rule = (write) => {
-  const { pod, seen, staleMs, verb, resource } = write;
+  const { pod, seen, now, staleMs, verb, resource } = write;
   const owner = pod && seen.owner(pod.owner);
   if (!isByController(write) || pod === undefined || owner === undefined || owner.isGone) return [];
   if (pod.isAside) return [];
@@ -29,7 +29,7 @@ export const disruptions: Rule = (write) => {
   // Its node may have told of it by then.
   const isNew = verb === "create" && resource === "pods";
   const wrong = [
-    ...beyondPartition(owner, pod, states, isNew),
+    ...beyondPartition(owner, pod, states, isNew, now - staleMs),
     ...tooEarly(owner, pod),
     ...inService(owner, pod),
     ...(isNew ? tooMany(owner, states) : []),
@@ -276,12 +276,16 @@ function nodesOf(pods: readonly SeenPod[]): ReadonlySet<string> {
   return new Set(pods.map(({ now }) => nodeOf(now)));
 }
 
-/** Pods of the newest revision that the partition does not allow. */
+/**
+ * Pods of the newest revision that the partition does not allow. Of a DaemonSet one that went comes back as the newest (spec daemonset,
+ * rule 31), also while the update of another one is under way: one born since `heard` does not count.
+ */
 function beyondPartition(
   { kind, name, pods }: SeenOwner,
   pod: SeenPod,
   states: readonly StoredObject[],
   isNew: boolean,
+  heard: number,
 ): string[] {
   const newest = states.at(-1);
   const revision = shortOf(textAt(newest, "status", "updateRevision"));
@@ -294,7 +298,8 @@ function beyondPartition(
   const wasNewest = pod.before !== undefined && revisionOf(pod.before) === revision;
   if (!isNewest(pod) || (wasNewest && !isNew)) return [];
   const there = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now));
-  const updated = there.filter(isNewest).length;
+  const counts = ({ bornAt }: SeenPod): boolean => kind.replicas(newest) !== undefined || bornAt < heard;
+  const updated = there.filter((each) => isNewest(each) && counts(each)).length;
   const most = Math.max(
     ...states.map((state) => {
       const replicas = kind.replicas(state) ?? there.length;

@@ -53,7 +53,7 @@ export class Observer {
     this.#cluster = cluster;
     const seen = new Seen(cluster);
     this.#claims = new Claims(cluster, seen);
-    const all = { ...rules, claims: this.#claims.rule };
+    const all = { ...rules, claims: this.#claims.rule, insistence: this.#insistence.rule };
     const { server, clock } = cluster;
     new AgentPulls(cluster, (text) => this.violation("agents", text));
     new Restarts(cluster, (text) => this.violation("restarts", text));

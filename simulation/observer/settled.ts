@@ -6,11 +6,13 @@ import { unsettledClaims } from "./claims.ts";
 import {
   amountAt,
   at,
+  claimsOf,
   conditionIs,
   controllerOf,
   isActive,
   isReady,
   isTerminating,
+  keyOf,
   listAt,
   namespaceOf,
   numberAt,
@@ -385,11 +387,18 @@ function orphans(cluster: ObservedCluster): string[] {
   for (const resource of Object.keys(byResource))
     for (const { metadata } of cluster.objects(resource)) owners.add(metadata.uid ?? "");
   for (const { metadata } of cluster.objects("pods")) owners.add(metadata.uid ?? "");
+  // A pod that somebody has taken from its workload lives on, and its claims go after it.
+  const alone = cluster.objects("pods").filter((pod) => controllerOf(pod) === undefined);
+  const used = new Set(
+    alone.flatMap((pod) => claimsOf(pod).map((claim) => `${pod.metadata.namespace}/${claim}`)),
+  );
   return ["pods", "controllerrevisions.apps", "persistentvolumeclaims"].flatMap((resource) =>
     cluster
       .objects(resource)
-      .filter(({ metadata: { ownerReferences = [] } }) => {
-        return ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => owners.has(uid));
+      .filter((object) => {
+        const { ownerReferences = [] } = object.metadata;
+        const isUsed = resource === "persistentvolumeclaims" && used.has(keyOf(object));
+        return ownerReferences.length > 0 && !ownerReferences.some(({ uid }) => owners.has(uid)) && !isUsed;
       })
       .map(
         ({ metadata }) =>

@@ -37,6 +37,8 @@ export const spreads: Rule = ({ cluster, pod, seen, verb, resource, staleMs }) =
     const place = placeOf(seen.pod(namespace ?? "", name)?.born ?? each);
     const isCounted =
       isActive(each) &&
+      // Pods of a former workload of that name do not count (rule 16).
+      seen.owner(controllerOf(each)?.uid ?? "")?.isGone !== true &&
       seen.pod(namespace ?? "", name)?.isAside !== true &&
       !going.has(name) &&
       Date.parse(creationTimestamp ?? "") >= since;

@@ -8,7 +8,7 @@ import {
   objectRef,
 } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Random } from "../../../kube/index.ts";
-import type { Effect, EventEffect, KindEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
+import type { EventEffect, KindEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
 import { unitedDeploymentResource } from "../../plan/resources.ts";
 import { ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
 import type { RevisionSearch } from "../../rollout/revisions/revisions.ts";
@@ -20,10 +20,13 @@ import type { SubsetWorkload, WorkloadKind } from "./workload.ts";
 import { workloadKinds } from "./workloads.ts";
 
 /** Each needs those before it: a revision what is made of it, a deletion the workload that takes the place. */
-export function unitedEffects(object: UnitedDeployment, plan: UnitedPlan, random: Random): Effect[] {
+export function unitedEffects(object: UnitedDeployment, plan: UnitedPlan, random: Random): KindEffect[] {
   const { kind, revision } = plan;
   if (kind === undefined || revision === undefined) return [];
+  const makes = revision.write === "create" || plan.creations.length > 0;
   return [
+    // What is made for one that is gone is collected at once, and would be made again for as long as its watch is away.
+    ...(makes ? [{ type: "confirm object" } as const] : []),
     ...revisionEffects(object, revision, plan.surplus),
     ...problemEvents(object, kind, plan),
     ...plan.deletions.map(deletionOf),

@@ -3,7 +3,7 @@ import t from "tap";
 import { seededRandom } from "../../../kube/index.ts";
 import { UnitedModel } from "../../../testkit/controller/united_deployment_model.ts";
 import { setTemplate } from "../../../testkit/controller/united_world.ts";
-import type { Effect } from "../../plan/effects.ts";
+import type { Effect, KindEffect } from "../../plan/effects.ts";
 import { adoptionEffects, unitedEffects } from "./effects.ts";
 
 function scene() {
@@ -22,7 +22,7 @@ function scene() {
 
 const effectsOf = (world: UnitedModel) => unitedEffects(world.object, world.plan(), seededRandom(1));
 
-function told(effect: Effect): string {
+function told(effect: Effect | KindEffect): string {
   if (effect.type === "event") return effect.event.message;
   if (effect.type === "writes") return `${effect.pace}: ${effect.writes.map(told).join(", ")}`;
   return "resource" in effect ? `${effect.type} ${effect.resource} ${effect.name}` : effect.type;
@@ -40,17 +40,18 @@ t.test("a revision goes before what is made of it, deletions before creations", 
   const { revision, creations } = world.plan();
   t.equal(creations.length, 2);
   t.match(effects.map(told), [
+    "confirm object",
     `create revisions ${revision?.update.name}`,
     /^delete StatefulSet web-a-/,
     "Delete 1 Subset (StatefulSet)",
     /^slow start: create StatefulSet web-c-.....?, create StatefulSet web-d-.....?$/,
     /^slow start: patch StatefulSet web-b-/,
   ]);
-  t.match(effects[0], { texts: { data: revision?.update.data }, existing: "any", priority: "high" });
-  t.match(effects[1], { cascade: true, uid: /^uid-web-a-/ });
-  t.match(effects[3], { writes: [{ existing: "own", body: { metadata: { generateName: "web-c-" } } }, {}] });
+  t.match(effects[1], { texts: { data: revision?.update.data }, existing: "any", priority: "high" });
+  t.match(effects[2], { cascade: true, uid: /^uid-web-a-/ });
+  t.match(effects[4], { writes: [{ existing: "own", body: { metadata: { generateName: "web-c-" } } }, {}] });
   const body = { metadata: { uid: /^uid-web-b/, resourceVersion: "" }, spec: { template: {} } };
-  t.match(effects[4], { writes: [{ patch: { type: "merge", body } }] });
+  t.match(effects[5], { writes: [{ patch: { type: "merge", body } }] });
 });
 
 t.test("revisions beyond the limit go first, of the version that was seen", async (t) => {
@@ -59,7 +60,7 @@ t.test("revisions beyond the limit go first, of the version that was seen", asyn
   world.settle();
   world.change({ template: setTemplate("c"), revisionHistoryLimit: 0 });
   const [stored] = world.revisions;
-  const [first] = effectsOf(world);
+  const [, first] = effectsOf(world);
   t.match(first, { type: "delete", resource: "revisions", name: stored?.name, resourceVersion: "1" });
 });
 

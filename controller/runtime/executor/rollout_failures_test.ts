@@ -347,12 +347,15 @@ delete persistentvolumeclaims data-1 high {"uid":"2"}
   1 Forbidden, lost answer: Warning FailedDelete failed to clean up PVC data-1: no; again after 1 ms; warn delete claim failed error,object
 
 a revision
+get clonesets app high
 create controllerrevisions high {"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"app-a","namespace":"d"},"revision":1,"data":{"a" : 1}}
   ok: holds revision 2; again at once
   1 Conflict, NotFound, Aborted: again after 1 ms
-  1 Forbidden, no namespace: again after 1 ms; warn create revision failed error,object
-  1 lost answer, AlreadyExists, going already: > get controllerrevisions app-a high; holds revision 2; again at once
-  1 NamespaceTerminating: again after 1 ms; debug create revision failed error,object
+  1 Forbidden, lost answer: again after 1 ms; warn create revision failed error,object
+  2 Conflict, NotFound, Aborted: again after 1 ms
+  2 Forbidden, no namespace: again after 1 ms; warn create revision failed error,object
+  2 lost answer, AlreadyExists, going already: > get controllerrevisions app-a high; holds revision 2; again at once
+  2 NamespaceTerminating: again after 1 ms; debug create revision failed error,object
 
 a changed revision
 merge patch controllerrevisions app-a high {"revision":2}
