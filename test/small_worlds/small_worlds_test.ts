@@ -4,13 +4,21 @@ import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
 import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
 import { explore, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
+import {
+  imageListPullScenarios,
+  imageListPullWorld,
+  type ListScenario,
+} from "../../testkit/small_worlds/image_list_pull_jobs.ts";
+import { imagePullScenarios } from "../../testkit/small_worlds/image_pull_jobs.ts";
 import { forgets, type PlannedKind, type Workload } from "../../testkit/small_worlds/plan_world.ts";
+import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_world.ts";
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
 import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
 import { sidecarSetScenarios } from "../../testkit/small_worlds/sidecar_sets.ts";
 
 /** Their worlds are too large for every test run. */
-const isLarge = ({ name }: NamedWorld): boolean => /^(SidecarSet|BroadcastJob) /.test(name);
+const isLarge = ({ name }: NamedWorld): boolean =>
+  /^(SidecarSet|BroadcastJob|Image(List)?PullJob) /.test(name);
 
 t.test("three pods without a mishap: every order of events ends as it should", async (t) => {
   for (const one of smallWorlds(3, 0)) {
@@ -182,5 +190,68 @@ t.test("wrong plans of a BroadcastJob are found", async (t) => {
   t.throws(
     broken("one at a time", spec({ completionPolicy: { type: "Never" } })),
     /it ends with the job still/,
+  );
+});
+
+t.test("wrong plans of an ImagePullJob are found", async (t) => {
+  type Plan = PullScenario["plan"];
+  const broken = (name: string, wrong: (plan: Plan) => Plan) => {
+    const scenario = named(imagePullScenarios(2, 0), `ImagePullJob ${name}`);
+    return () => explore(pullWorld({ ...scenario, plan: wrong(scenario.plan) }, 0));
+  };
+  const spec =
+    (change: object) =>
+    (plan: Plan): Plan =>
+    (seen, now) =>
+      plan({ ...seen, job: { ...seen.job, spec: { ...seen.job.spec, ...change } } }, now);
+  const always = (policy: object) => spec({ completionPolicy: { type: "Always", ...policy } });
+  const silent =
+    (plan: Plan): Plan =>
+    (...all) => ({ ...plan(...all), status: undefined });
+  t.throws(broken("one at a time", spec({ parallelism: 2 })), /2 nodes pull, 1 may/);
+  t.throws(
+    broken("one at a time", always({ activeDeadlineSeconds: 0 })),
+    /it ends, and 2 nodes have no result/,
+  );
+  t.throws(broken("one at a time", silent), /it ends with a job that has not ended/);
+  t.throws(broken("that never ends, for a day", always({})), /it ends, and never may/);
+  t.throws(broken("ended by its deadline", always({})), /it goes on, and is over/);
+  t.throws(broken("with a time to live", always({ ttlSecondsAfterFinished: 0 })), /it is removed too early/);
+});
+
+t.test("wrong plans of an ImageListPullJob are found", async (t) => {
+  type Plan = ListScenario["plan"];
+  const broken = (name: string, wrong: (plan: ReturnType<Plan>) => Partial<ReturnType<Plan>>) => {
+    const scenario = named(imageListPullScenarios(2), `ImageListPullJob ${name}`);
+    const plan: Plan = (...all) => {
+      const planned = scenario.plan(...all);
+      return { ...planned, ...wrong(planned) };
+    };
+    return () => explore(imageListPullWorld({ ...scenario, plan }, 0));
+  };
+  const twice = ({ create }: ReturnType<Plan>) => ({ create: [...create, ...create] });
+  const isOver = (plan: ReturnType<Plan>) => ({
+    status: plan.status && { ...plan.status, completionTime: "2026-01-01T00:00:00Z" },
+  });
+  t.throws(
+    broken("as it was made", twice),
+    /it makes jobs for image-2,image-2,image-3,image-3, image-2,image-3 have none/,
+  );
+  t.throws(
+    broken("as it was made", () => ({ create: [] })),
+    /it makes jobs for , image-2,image-3 have none/,
+  );
+  t.throws(
+    broken("with another template", () => ({ delete: [] })),
+    /it deletes {2}instead of job-1000/,
+  );
+  t.throws(broken("that never ends", isOver), /it ends too early/);
+  t.throws(
+    broken("as it was made", () => ({ status: undefined })),
+    /it reports undefined/,
+  );
+  t.throws(
+    broken("with a time to live", () => ({ remove: true })),
+    /it is removed too early/,
   );
 });

@@ -5,7 +5,7 @@ import type { ObservedPullJob } from "../../controller/rollout/images/image_wait
 import { nodeState, pullTarget, withTask } from "../../controller/rollout/images/pull_task.ts";
 import type { Action } from "../../controller/rollout/writes/actions.ts";
 import type { ImagePullJob, ImagePullJobSpec, NodeImage } from "../../crds/index.ts";
-import { formatTime } from "../../kube/core/index.ts";
+import { applyMergePatch, formatTime } from "../../kube/core/index.ts";
 import { Cache, type Pod } from "../../kube/index.ts";
 import type { Workload, World } from "./workload_history.ts";
 
@@ -40,6 +40,11 @@ export function written(before: NodeImage, change: Partial<NodeImage>): NodeImag
     ...change,
     metadata: { ...before.metadata, ...change.metadata, resourceVersion: String(version) },
   };
+}
+
+export function patched(before: NodeImage, patch: object): NodeImage {
+  const after: Partial<NodeImage> = Object(applyMergePatch(before, patch));
+  return written(before, after);
 }
 
 /** The agent's answer to every task of the NodeImage that has none of its version. */

@@ -17,10 +17,10 @@ import {
   withTask,
 } from "../../controller/rollout/images/pull_task.ts";
 import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec, NodeImage } from "../../crds/index.ts";
-import { applyMergePatch, createMergePatch, formatTime } from "../../kube/core/index.ts";
+import { createMergePatch, formatTime } from "../../kube/core/index.ts";
 import type { Cache } from "../../kube/index.ts";
 import { endedTask, type PullTask, planNodeImage, taskKey } from "../../node/index.ts";
-import { nodeImage, nodeImageCache, startMs, written } from "./image_pull_job_builder.ts";
+import { nodeImage, nodeImageCache, patched, startMs, written } from "./image_pull_job_builder.ts";
 
 const second = 1000;
 const creationDelayMs = 30 * second;
@@ -312,11 +312,6 @@ export class PullWorld {
     }
     return moved || this.writes > before;
   }
-}
-
-function patched(before: NodeImage, patch: object): NodeImage {
-  const after: Partial<NodeImage> = Object(applyMergePatch(before, patch));
-  return written(before, after);
 }
 
 function same(a: unknown, b: unknown): boolean {

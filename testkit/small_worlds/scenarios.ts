@@ -3,7 +3,10 @@ import { broadcastJobScenarios, broadcastJobWorld } from "./broadcast_jobs.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";
 import { daemonSetScenarios } from "./daemon_sets.ts";
 import type { SmallWorld } from "./explore.ts";
+import { imageListPullScenarios, imageListPullWorld } from "./image_list_pull_jobs.ts";
+import { imagePullScenarios } from "./image_pull_jobs.ts";
 import type { Workload } from "./plan_world.ts";
+import { pullWorld } from "./pull_world.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
 import { sidecarSetScenarios } from "./sidecar_sets.ts";
 import { statefulSetScenarios } from "./stateful_sets.ts";
@@ -25,4 +28,8 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
   for (const scenario of sidecarSetScenarios(pods, mishaps)) yield named(scenario);
   for (const scenario of broadcastJobScenarios(pods, mishaps))
     yield { name: scenario.name, world: broadcastJobWorld(scenario, mishaps) };
+  for (const scenario of imagePullScenarios(pods, mishaps))
+    yield { name: scenario.name, world: pullWorld(scenario, mishaps) };
+  for (const scenario of imageListPullScenarios(pods))
+    yield { name: scenario.name, world: imageListPullWorld(scenario, mishaps) };
 }
