@@ -5,6 +5,7 @@ import {
   type Change,
   ignoreNotFound,
   isKubeError,
+  KubeError,
   messageOf,
   type Namespace,
   namespaceResource,
@@ -12,7 +13,7 @@ import {
   sidesOf,
 } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
-import type { Outcomes, WriteEffect, WritesEffect } from "../../plan/effects.ts";
+import type { KindEffect, Outcomes, WriteEffect } from "../../plan/effects.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
 import { type Writable, writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
@@ -129,8 +130,9 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
       return this.#planNamespace(held, { name, copy, isSecond: read !== undefined }, pending) ?? [];
     });
     if (held.index.hasWork) queue.add(key);
-    const effects: readonly WritesEffect[] =
-      writes.length === 0 ? [] : [{ type: "writes", pace: "at once", writes }];
+    const effects: KindEffect[] = writes.length === 0 ? [] : [{ type: "writes", pace: "at once", writes }];
+    // Copies of one that is gone are collected at once, and would be made again for as long as its watch is away.
+    if (writes.some(({ type }) => type === "create")) effects.unshift({ type: "confirm object" });
     if (writes.length > 0) this.#pending.set(effects, { held, pending });
     // What is being written counts in the pass that follows it.
     if (writes.length > 0 || !held.index.isComplete) return { effects };
@@ -139,11 +141,17 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     return { status, size: tally.desired, requeueAfterMs: this.#nextLookMs(held) };
   }
 
-  executed(key: string, { effects }: Result, { writes }: Outcomes): void {
+  executed(key: string, { effects }: Result, { writes, error }: Outcomes): void {
     const written = effects && this.#pending.get(effects);
     if (written === undefined || this.#deps.signal.aborted) return;
     const { held, pending } = written;
-    for (const [name, one] of pending) this.#settle(held, name, one, writes.get(name)?.error);
+    // Without an outcome nothing was sent: the object was not there, or nobody could say.
+    const unsent = error ?? new KubeError("NotFound", "the ResourceDistribution is not there any more");
+    for (const [name, one] of pending) {
+      const outcome = writes.get(name);
+      if (outcome !== undefined) this.#settle(held, name, one, outcome.error);
+      else this.#failed(held, name, one, unsent);
+    }
     this.#deps.queue.add(key);
   }
 
@@ -247,13 +255,22 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
       held.raced.add(name);
       held.index.touch(name);
     } else {
-      this.#settled(
-        held,
-        name,
-        { target, failure: { type: failureOf[type], reason: messageOf(error) } },
-        error,
-      );
+      this.#failed(held, name, { type, target }, error);
     }
+  }
+
+  #failed(
+    held: Held,
+    name: string,
+    { type, target }: Pick<Pending, "type" | "target">,
+    error: unknown,
+  ): void {
+    this.#settled(
+      held,
+      name,
+      { target, failure: { type: failureOf[type], reason: messageOf(error) } },
+      error,
+    );
   }
 
   /** `error`: what is worth another try. */

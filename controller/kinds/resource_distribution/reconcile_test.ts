@@ -41,40 +41,47 @@ async function scene(
   return { world, deps, calls: world.server.calls, clear: () => world.server.calls.splice(0) };
 }
 
-t.test("a change costs one request a namespace, an event that of its own", async (t) => {
-  const names = Array.from({ length: 300 }, (_, index) => `n${index}`);
-  const { world, deps, clear } = await scene(names, spec({ mode: "one" }, all));
-  t.match(world.status, { desired: 300, succeeded: 300, failed: undefined, observedGeneration: 1 });
-  t.same(
-    world.server.watched.filter((watch) => watch.includes("metadata.name")),
-    ["*||metadata.name=settings"],
-  );
-  clear();
-  world.distribute(spec({ mode: "two" }, all));
-  await world.settle();
-  const calls = clear();
-  t.equal(calls.filter((call) => call.startsWith("patch configmaps")).length, 300);
-  t.equal(calls.filter((call) => call.startsWith("patch resourcedistributions")).length, 1);
-  t.equal(calls.length, 301, "nothing is read");
-  t.same(deps.events, []);
+t.test(
+  "a change costs one request a namespace, an event that of its own, and what is made a look at the distribution",
+  async (t) => {
+    const names = Array.from({ length: 300 }, (_, index) => `n${index}`);
+    const { world, deps, clear } = await scene(names, spec({ mode: "one" }, all));
+    t.match(world.status, { desired: 300, succeeded: 300, failed: undefined, observedGeneration: 1 });
+    t.same(
+      world.server.watched.filter((watch) => watch.includes("metadata.name")),
+      ["*||metadata.name=settings"],
+    );
+    clear();
+    world.distribute(spec({ mode: "two" }, all));
+    await world.settle();
+    const calls = clear();
+    t.equal(calls.filter((call) => call.startsWith("patch configmaps")).length, 300);
+    t.equal(calls.filter((call) => call.startsWith("patch resourcedistributions")).length, 1);
+    t.equal(calls.length, 301, "nothing is read");
+    t.same(deps.events, []);
 
-  world.namespace("new");
-  await world.settle();
-  t.same(clear(), ["create configmaps new/settings", "patch resourcedistributions d"]);
-  world.server.put("configmaps", {
-    ...world.server.read("configmaps", "n7/settings"),
-    data: { mode: "edited" },
-  });
-  await world.settle();
-  t.same(clear(), ["patch configmaps n7/settings"]);
-  world.server.remove("configmaps", "n8/settings");
-  await world.settle();
-  t.same(clear(), ["create configmaps n8/settings"]);
-  world.put("configmaps", "n9", {}, { name: "other" });
-  await world.settle();
-  t.same(clear(), [], "what has another name is not even seen");
-  await world.stop();
-});
+    world.namespace("new");
+    await world.settle();
+    t.same(clear(), [
+      "get resourcedistributions d",
+      "create configmaps new/settings",
+      "patch resourcedistributions d",
+    ]);
+    world.server.put("configmaps", {
+      ...world.server.read("configmaps", "n7/settings"),
+      data: { mode: "edited" },
+    });
+    await world.settle();
+    t.same(clear(), ["patch configmaps n7/settings"]);
+    world.server.remove("configmaps", "n8/settings");
+    await world.settle();
+    t.same(clear(), ["get resourcedistributions d", "create configmaps n8/settings"]);
+    world.put("configmaps", "n9", {}, { name: "other" });
+    await world.settle();
+    t.same(clear(), [], "what has another name is not even seen");
+    await world.stop();
+  },
+);
 
 t.test("conflicts are reported, and end with the foreign object", async (t) => {
   const { world } = await scene(["a"], spec({ mode: "one" }, all));

@@ -291,9 +291,8 @@ export class Performer<T extends StatusObject = StatusObject> {
     for (const effect of action.effects) {
       try {
         const { rest } = await this.#execute(flight, effect, terms);
-        // What follows a write belongs to it.
-        if (effect.type !== "spend budget" && effect.type !== "confirm object")
-          terms = { share: action.flow };
+        // What follows the write of a pod belongs to it; claims that are made for one wait for it.
+        if ("resource" in effect && effect.resource === "pods") terms = { share: action.flow };
         // The workload is gone.
         if (rest !== undefined) return { error: undefined };
       } catch (error) {
