@@ -18,7 +18,11 @@ t.test("scenarios of subsets on the sandbox", { timeout: 280_000 }, async (t) =>
     t.strictSame(created?.facts, { subsets: 10, "pods each": 1 });
     t.equal(updated?.requests.by["PATCH clonesets"], 10, "one request a workload");
     t.equal(left?.requests.by["PATCH clonesets"], 10);
-    t.strictSame(run.phases.flatMap(read), [], "nothing is read");
+    // Before a revision is made the server is asked whether its owner is still there.
+    const owners = ["GET clonesets", "GET uniteddeployments"];
+    t.strictSame(run.phases.map(read), [owners, owners, []], "nothing else is read");
+    t.equal(updated?.requests.by["GET uniteddeployments"], 1);
+    t.equal(updated?.requests.by["GET clonesets"], 10, "one a new revision");
   });
   await t.test("a WorkloadSpread", async (t) => {
     const run = await sandbox.check(t, "workloadspread", [
