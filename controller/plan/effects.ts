@@ -138,7 +138,10 @@ export interface EventEffect {
   readonly about?: EventTarget;
 }
 
-/** Goes on only if the server itself says that the object of the plan still exists and is not being deleted. */
+/**
+ * Goes on only if the server itself says that the object of the plan still exists and is not being deleted. It stands before what is
+ * made for the object: of one that is gone that is collected at once, and would be made again for as long as its watch is away.
+ */
 export interface ConfirmEffect {
   readonly type: "confirm object";
 }

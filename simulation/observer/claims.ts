@@ -88,15 +88,19 @@ export class Claims {
     return [...this.#claims.values()].flatMap(({ alive, endedAt }) => {
       const pod = this.#podOf(alive);
       if (endedAt !== undefined || pod?.isGone !== true) return [];
-      const deletedAt = this.#deleted.get(pod.uid);
-      return deletedAt !== undefined && deletedAt > this.#ledSince && !this.#isRefused(pod, deletedAt)
+      const deletedAt = this.#deletedWithClaims(pod);
+      return deletedAt !== undefined && deletedAt > this.#ledSince
         ? [`claim ${keyOf(alive)} is left of a pod that its CloneSet has deleted`]
         : [];
     });
   }
 
-  #isRefused({ now }: SeenPod, since: number): boolean {
-    return (this.#refused.get(keyOf(now)) ?? Number.NEGATIVE_INFINITY) >= since;
+  /** When its controller deleted it; undefined where it did not, or was then refused a claim of it. */
+  #deletedWithClaims({ uid, now }: SeenPod): number | undefined {
+    const deletedAt = this.#deleted.get(uid);
+    const refusedAt = this.#refused.get(keyOf(now));
+    if (deletedAt === undefined || refusedAt === undefined) return deletedAt;
+    return refusedAt < deletedAt ? deletedAt : undefined;
   }
 
   /** Only a CloneSet deletes claims: with its pods, and those of pods that are gone when they are not to be used again. */
@@ -155,13 +159,12 @@ export class Claims {
     return [...this.#claims.values()]
       .filter(({ alive, bornAt, endedAt }) => {
         const former = this.#podOf(alive);
-        const deletedAt = former && this.#deleted.get(former.uid);
-        // Its deletion may be on its way.
-        const isLeaving =
-          former !== undefined && deletedAt !== undefined && !this.#isRefused(former, deletedAt);
         const isFree =
           former === undefined ||
-          (former.isGone && !former.isAside && !isLeaving && endOf(former) < now - staleMs);
+          (former.isGone &&
+            !former.isAside &&
+            this.#deletedWithClaims(former) === undefined &&
+            endOf(former) < now - staleMs);
         return (
           controllerOf(alive)?.uid === pod.owner && isFree && endedAt === undefined && bornAt < now - staleMs
         );

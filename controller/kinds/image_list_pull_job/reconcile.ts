@@ -46,7 +46,6 @@ export class ImageListPullJobReconciler implements Reconciler<ImageListPullJob> 
           writes: plan.delete.map(deletionOf),
           counted: told("delete", "Delete"),
         },
-        // The jobs of one that is gone are collected at once, and would be made again for as long as its watch is away.
         ...(plan.create.length === 0 ? [] : [{ type: "confirm object" } as const]),
         {
           type: "writes",

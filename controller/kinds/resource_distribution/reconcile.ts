@@ -130,9 +130,11 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
       return this.#planNamespace(held, { name, copy, isSecond: read !== undefined }, pending) ?? [];
     });
     if (held.index.hasWork) queue.add(key);
-    const effects: KindEffect[] = writes.length === 0 ? [] : [{ type: "writes", pace: "at once", writes }];
-    // Copies of one that is gone are collected at once, and would be made again for as long as its watch is away.
-    if (writes.some(({ type }) => type === "create")) effects.unshift({ type: "confirm object" });
+    const makes = writes.some(({ type }) => type === "create");
+    const effects: readonly KindEffect[] = [
+      ...(makes ? [{ type: "confirm object" } as const] : []),
+      ...(writes.length === 0 ? [] : [{ type: "writes", pace: "at once", writes } as const]),
+    ];
     if (writes.length > 0) this.#pending.set(effects, { held, pending });
     // What is being written counts in the pass that follows it.
     if (writes.length > 0 || !held.index.isComplete) return { effects };

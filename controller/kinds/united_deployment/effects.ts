@@ -25,7 +25,6 @@ export function unitedEffects(object: UnitedDeployment, plan: UnitedPlan, random
   if (kind === undefined || revision === undefined) return [];
   const makes = revision.write === "create" || plan.creations.length > 0;
   return [
-    // What is made for one that is gone is collected at once, and would be made again for as long as its watch is away.
     ...(makes ? [{ type: "confirm object" } as const] : []),
     ...revisionEffects(object, revision, plan.surplus),
     ...problemEvents(object, kind, plan),

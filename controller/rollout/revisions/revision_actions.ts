@@ -19,7 +19,6 @@ export function createRevision(
   const target = targetOf("revisions", { namespace: metadata.namespace, name });
   const creation = { ...target, type: "create", body, texts: { data }, existing: "any" } as const;
   const action = otherAction("create revision", creation, { blocks: true });
-  // Of a workload that is gone it is collected at once, and would be made again for as long as the workload's watch is away.
   return { ...action, effects: [{ type: "confirm object", priority: "high" }, ...action.effects] };
 }
 
