@@ -328,14 +328,16 @@ function brokenPods(kind: WorkloadKind, subsets: readonly PlannedSubset[], revis
   });
 }
 
-/** Rule 9. */
+/** Rule 9: as the stored status still names it, what workloads are made of stays where the server refuses the next revision. */
 function surplusOf(
   { object, revisions }: UnitedDeploymentObserved,
   { update }: RevisionSearch,
   { currentRevision: current }: UnitedDeploymentStatus,
 ): ControllerRevision[] {
+  const { spec, status } = object;
   const live = new Set([update.name, currentRevision(current, revisions, update).name].map(shortHash));
-  const limit = object.spec.revisionHistoryLimit ?? 10;
+  const limit = spec.revisionHistoryLimit ?? 10;
   // Those in use count, too: no more than the limit are kept.
-  return surplusRevisions(revisions, live, Math.max(0, limit - live.size));
+  const most = Math.max(0, limit - live.size);
+  return surplusRevisions(revisions, live.add(shortHash(status?.updatedRevision ?? "")), most);
 }

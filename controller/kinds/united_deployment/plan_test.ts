@@ -284,6 +284,24 @@ t.test("revisions beyond the limit go, those in use stay", async (t) => {
   t.same(world.revisions.map(({ revision }) => revision).sort(), [3, 4]);
 });
 
+// Rule 9.
+t.test("the revision that workloads are made of stays until the status names the next one", async (t) => {
+  const world = model({ revisionHistoryLimit: 1 });
+  world.settle();
+  world.change({ template: template("b") });
+  world.pass();
+  const updated = world.object.status?.updatedRevision;
+  world.change({ template: template("c") });
+  t.same(world.pass().surplus, [], "the server may refuse the next one");
+  t.ok(world.revisions.some(({ name }) => name === updated));
+  t.match(world.pass().surplus, [{ name: updated }]);
+  world.settle();
+  t.same(
+    world.revisions.map(({ revision }) => revision),
+    [3],
+  );
+});
+
 function adaptive(more: object, subsets: object[], kind: SubsetTemplateName) {
   const scheduleStrategy = {
     type: "Adaptive" as const,
