@@ -15,10 +15,12 @@ import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_wo
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
 import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
 import { sidecarSetScenarios } from "../../testkit/small_worlds/sidecar_sets.ts";
+import { unitedScenarios } from "../../testkit/small_worlds/united_deployments.ts";
+import { type UnitedScenario, unitedWorld } from "../../testkit/small_worlds/united_world.ts";
 
 /** Their worlds are too large for every test run. */
 const isLarge = ({ name }: NamedWorld): boolean =>
-  /^(SidecarSet|BroadcastJob|Image(List)?PullJob) /.test(name);
+  /^(SidecarSet|BroadcastJob|UnitedDeployment|Image(List)?PullJob) /.test(name);
 
 t.test("three pods without a mishap: every order of events ends as it should", async (t) => {
   for (const one of smallWorlds(3, 0)) {
@@ -31,8 +33,8 @@ t.test("three pods without a mishap: every order of events ends as it should", a
 t.test("two pods, or nodes, of a large world without a mishap: nothing goes wrong", async (t) => {
   for (const one of smallWorlds(2, 0)) {
     if (!isLarge(one)) continue;
-    const { states } = explore(one.world, 1000);
-    t.ok(states > 100, `${one.name}: ${states} states`);
+    const { states, isWhole } = explore(one.world, 1000);
+    t.ok(isWhole || states >= 1000, `${one.name}: ${states} states`);
   }
 });
 
@@ -42,6 +44,10 @@ t.test("two pods and a mishap: nothing goes wrong in the states next to the star
     const { name, world } = one;
     const { states } = explore(world, 1500);
     t.ok(states > 1000, `${name}: ${states} states`);
+  }
+  for (const scenario of unitedScenarios(2, 1)) {
+    const { states } = explore(unitedWorld(scenario, 1), 300);
+    t.ok(states >= 300, `${scenario.name}: ${states} states`);
   }
 });
 
@@ -254,4 +260,59 @@ t.test("wrong plans of an ImageListPullJob are found", async (t) => {
     broken("with a time to live", () => ({ remove: true })),
     /it is removed too early/,
   );
+});
+
+t.test("wrong plans of a UnitedDeployment are found", async (t) => {
+  type Observed = Parameters<UnitedScenario["plan"]>[0];
+  type UnitedPlan = ReturnType<UnitedScenario["plan"]>;
+  type UnitedChange = (plan: UnitedPlan, seen: Observed) => UnitedPlan;
+  const broken = (
+    name: string,
+    {
+      read = (seen) => seen,
+      change = (plan) => plan,
+    }: { read?: (seen: Observed) => Observed; change?: UnitedChange },
+  ) => {
+    const scenario = named(unitedScenarios(2, 0), `UnitedDeployment ${name}`);
+    const plan = (seen: Observed) => change(scenario.plan(read(seen)), seen);
+    return () => explore(unitedWorld({ ...scenario, plan }, 0));
+  };
+  const spec = (change: (spec: Observed["object"]["spec"]) => object) => ({
+    read: (seen: Observed): Observed => {
+      const { object } = seen;
+      return { ...seen, object: { ...object, spec: { ...object.spec, ...change(object.spec) } } };
+    },
+  });
+  const more = spec(({ replicas }) => ({ replicas: (replicas ?? 0) + 1 }));
+  t.throws(broken("made", more), /3 pods are asked for, not 2/);
+  t.throws(
+    broken(
+      "held by its partitions, then let go",
+      spec(() => ({ updateStrategy: {} })),
+    ),
+    /holds 0 pods, not 1/,
+  );
+  const fixed = spec(({ topology }) => ({ topology: { ...topology, scheduleStrategy: {} } }));
+  t.throws(broken("adaptive, with a subset that takes no pods", fixed), /it ends with/);
+  t.throws(
+    broken("made", { read: (seen) => ({ ...seen, children: [] }) }),
+    /the subset a gets a second workload/,
+  );
+  const unstored: UnitedChange = (plan) =>
+    plan.revision === undefined ? plan : { ...plan, revision: { ...plan.revision, write: "none" } };
+  t.throws(broken("with a new image", { change: unstored }), /is of the revision .*, which is not stored/);
+  const first: UnitedChange = (plan, { children }) => ({ ...plan, deletions: children.slice(0, 1) });
+  t.throws(broken("with a new image", { change: first }), /the only workload of the subset a is deleted/);
+  const early: UnitedChange = (plan, { revisions }) => ({ ...plan, surplus: revisions.slice(-1) });
+  t.throws(broken("with a new image", { change: early }), /the revision .* is deleted, and is in use/);
+  const stuck: UnitedChange = (plan) => ({ ...plan, brokenPods: [] });
+  t.throws(
+    broken("stuck with a bad image, then a good one", { change: stuck }),
+    /it ends with 2 pods of an older/,
+  );
+  const silent: UnitedChange = (plan) => ({
+    ...plan,
+    status: plan.status && { ...plan.status, updatedReplicas: 0 },
+  });
+  t.throws(broken("made", { change: silent }), /it ends with the counts 2,2,0,2 in its status/);
 });

@@ -10,6 +10,8 @@ import { pullWorld } from "./pull_world.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
 import { sidecarSetScenarios } from "./sidecar_sets.ts";
 import { statefulSetScenarios } from "./stateful_sets.ts";
+import { unitedScenarios } from "./united_deployments.ts";
+import { unitedWorld } from "./united_world.ts";
 
 export interface NamedWorld {
   readonly name: string;
@@ -32,4 +34,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: pullWorld(scenario, mishaps) };
   for (const scenario of imageListPullScenarios(pods))
     yield { name: scenario.name, world: imageListPullWorld(scenario, mishaps) };
+  for (const scenario of unitedScenarios(pods, mishaps))
+    yield { name: scenario.name, world: unitedWorld(scenario, mishaps) };
 }

@@ -12,12 +12,32 @@ import type { EventEffect, KindEffect, WriteEffect, WritesEffect } from "../../p
 import { unitedDeploymentResource } from "../../plan/resources.ts";
 import { ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
 import type { RevisionSearch } from "../../rollout/revisions/revisions.ts";
+import type { Result } from "../../runtime/reconciler.ts";
 import { type ChildManifest, namePrefix } from "./child_manifest.ts";
 import { RESERVED_LABEL } from "./names.ts";
 import type { SubsetChange, UnitedPlan } from "./plan.ts";
 import { unitedRevisionBody } from "./revision.ts";
 import type { SubsetWorkload, WorkloadKind } from "./workload.ts";
 import { workloadKinds } from "./workloads.ts";
+
+/**
+ * A plan knows nothing of workloads that nobody controls, and would make their subsets once more: they are adopted first. What is
+ * written counts in the next pass, which the write enqueues.
+ */
+export function unitedResult(
+  object: UnitedDeployment,
+  plan: UnitedPlan,
+  orphans: readonly SubsetWorkload[],
+  random: Random,
+): Result {
+  const { status, isRemembered, requeueAfterMs } = plan;
+  if (status === undefined) return { requeueAfterMs };
+  const effects: readonly KindEffect[] =
+    orphans.length > 0 ? adoptionEffects(object, orphans) : unitedEffects(object, plan, random);
+  if (!isRemembered) return { status, size: object.spec.replicas ?? 0, effects, requeueAfterMs };
+  const patch = createMergePatch(object.status ?? {}, status);
+  return { effects: [{ type: "patch status", status: patch, exact: true }, ...effects], requeueAfterMs };
+}
 
 /** Each needs those before it: a revision what is made of it, a deletion the workload that takes the place. */
 export function unitedEffects(object: UnitedDeployment, plan: UnitedPlan, random: Random): KindEffect[] {

@@ -1,6 +1,6 @@
 /** UnitedDeployments: follows workloads and pods, observes and plans. No policy lives here. */
 import type { SubsetTemplateName, UnitedDeployment } from "../../../crds/index.ts";
-import { compileSelector, createMergePatch, objectRef, type Selector } from "../../../kube/core/index.ts";
+import { compileSelector, objectRef, type Selector } from "../../../kube/core/index.ts";
 import {
   type Change,
   controllerRevisionResource,
@@ -9,7 +9,7 @@ import {
   podResource,
   sidesOf,
 } from "../../../kube/index.ts";
-import type { KindEffect, Outcomes, WriteOutcome } from "../../plan/effects.ts";
+import type { Outcomes, WriteOutcome } from "../../plan/effects.ts";
 import { longestGatheringMs } from "../../rollout/delays.ts";
 import type { Writables } from "../../runtime/executor/executor.ts";
 import { failureOf } from "../../runtime/executor/failure.ts";
@@ -19,7 +19,7 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { SelectionNeeds, SelectionReader } from "../../runtime/selected_objects.ts";
 import type { UnitedIndex } from "./classify.ts";
-import { adoptionEffects, unitedEffects } from "./effects.ts";
+import { unitedResult } from "./effects.ts";
 import { observeUnitedDeployment, unitedIndex, unitedPodSelection } from "./observe.ts";
 import { planUnitedDeployment } from "./plan.ts";
 import { type SubsetWorkloads, subsetWorkloads } from "./subset_workloads.ts";
@@ -83,16 +83,8 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     const plan = planUnitedDeployment(
       observeUnitedDeployment(object, reader, { pods, failure, now: clock.now() }),
     );
-    const { status, requeueAfterMs } = plan;
-    if (status === undefined) return { requeueAfterMs };
     const orphans = this.#orphansFor(objectRef(object).namespace, compileSelector(spec.selector));
-    // The plan knows nothing of orphans yet, and would make their subsets once more. What is written counts in the next pass,
-    // which the write enqueues.
-    const effects: readonly KindEffect[] =
-      orphans.length > 0 ? adoptionEffects(object, orphans) : unitedEffects(object, plan, random);
-    if (!plan.isRemembered) return { status, size: spec.replicas ?? 0, effects, requeueAfterMs };
-    const patch = createMergePatch(object.status ?? {}, status);
-    return { effects: [{ type: "patch status", status: patch, exact: true }, ...effects], requeueAfterMs };
+    return unitedResult(object, plan, orphans, random);
   }
 
   /** The status of the next pass tells what was refused, until all goes well. */
