@@ -15,6 +15,7 @@ import {
   type Schedule,
   ScheduleError,
 } from "../../../crds/index.ts";
+import { timeOf } from "../../../kube/core/index.ts";
 import type { ObjectBody } from "../../plan/effects.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
@@ -58,7 +59,7 @@ export function planAdvancedCronJob(observed: AdvancedCronJobObserved): CronJobP
     requeueAfterMs: undefined,
   };
   if (job.metadata.deletionTimestamp !== undefined) return plan;
-  const rest = { ...plan, deletions: historyOf(observed.children, strategy) };
+  const rest = { ...plan, deletions: historyOf(observed, strategy, last) };
   const schedule = scheduleOf(job);
   if (strategy.kind === undefined)
     return { ...rest, waiting: [malformed("spec.template has no job to start")] };
@@ -131,16 +132,22 @@ function start(
   };
 }
 
-/** Rule 9: those that have outlived the limits, oldest first. */
+/**
+ * Rule 9: those that have outlived the limits, oldest first. One that alone tells of the last run stays until the status does: it would
+ * be run again.
+ */
 function historyOf(
-  children: readonly Child[],
+  { job: { status }, children }: AdvancedCronJobObserved,
   { successLimit, failureLimit }: AdvancedCronJobStrategy,
+  last: number | undefined,
 ): Child[] {
   const outlived = (state: Child["state"], limit: number): Child[] => {
     const ended = children.filter((child) => child.state === state && !child.isGoing).sort(byStart);
     return ended.slice(0, Math.max(0, ended.length - limit));
   };
-  return [...outlived("succeeded", successLimit), ...outlived("failed", failureLimit)];
+  const all = [...outlived("succeeded", successLimit), ...outlived("failed", failureLimit)];
+  const isRemembered = timeOf(status?.lastScheduleTime) === last;
+  return all.filter(({ scheduledAt }) => isRemembered || scheduledAt !== last);
 }
 
 function byStart(a: Child, b: Child): number {

@@ -317,6 +317,21 @@ function take(model: CronModel, each: Step): void {
   }
 }
 
+t.test("a run is remembered in the status before its child goes, however soon it ends", async (t) => {
+  const model = new CronModel({ successfulJobsHistoryLimit: 0 });
+  model.now += 30_000;
+  model.pass();
+  const [name = ""] = model.names();
+  model.end(name, "succeeded");
+  // The status is not written where there is something to delete: it would be worked out again afterwards, of no child.
+  t.match(model.plan(), { deletions: [], creation: undefined });
+  model.pass();
+  t.match(model.plan(), { deletions: [{ name }] });
+  model.settle();
+  t.same(model.names(), [name]);
+  t.equal(model.children.size, 0);
+});
+
 t.test("property: no run twice, none too late, none lost; policies and limits hold", async (t) => {
   const run = fc.property(
     schedule,
