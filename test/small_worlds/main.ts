@@ -8,7 +8,7 @@ const usage = `Usage: npm run small-worlds -- [flags]
 Looks at every state that a rollout can come into, in whatever order the controller, the server, nodes and people act. Ends with 1
 where something went wrong.
 
-  --pods N        of each workload (default 2)
+  --pods N        of each workload; of a cron job, how often the clock goes on (default 2)
   --mishaps N     crashes, refusals, deletions and deaths of the controller on one way (default 1)
   --only TEXT     worlds with this in their name`;
 

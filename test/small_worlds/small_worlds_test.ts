@@ -3,6 +3,7 @@ import t from "tap";
 import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
 import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
+import { type CronScenario, cronScenarios, cronWorld } from "../../testkit/small_worlds/cron_jobs.ts";
 import { explore, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
 import {
   imageListPullScenarios,
@@ -20,7 +21,7 @@ import { type UnitedScenario, unitedWorld } from "../../testkit/small_worlds/uni
 
 /** Their worlds are too large for every test run. */
 const isLarge = ({ name }: NamedWorld): boolean =>
-  /^(SidecarSet|BroadcastJob|UnitedDeployment|Image(List)?PullJob) /.test(name);
+  /^(SidecarSet|BroadcastJob|UnitedDeployment|AdvancedCronJob|Image(List)?PullJob) /.test(name);
 
 t.test("three pods without a mishap: every order of events ends as it should", async (t) => {
   for (const one of smallWorlds(3, 0)) {
@@ -48,6 +49,10 @@ t.test("two pods and a mishap: nothing goes wrong in the states next to the star
   for (const scenario of unitedScenarios(2, 1)) {
     const { states } = explore(unitedWorld(scenario, 1), 300);
     t.ok(states >= 300, `${scenario.name}: ${states} states`);
+  }
+  for (const scenario of cronScenarios(2)) {
+    const { states, isWhole } = explore(cronWorld(scenario, 1), 300);
+    t.ok(isWhole || states >= 300, `${scenario.name}: ${states} states`);
   }
 });
 
@@ -315,4 +320,26 @@ t.test("wrong plans of a UnitedDeployment are found", async (t) => {
     status: plan.status && { ...plan.status, updatedReplicas: 0 },
   });
   t.throws(broken("made", { change: silent }), /it ends with the counts 2,2,0,2 in its status/);
+});
+
+t.test("wrong plans of an AdvancedCronJob are found", async (t) => {
+  type Observed = Parameters<CronScenario["plan"]>[0];
+  const broken = (name: string, read: (seen: Observed) => Observed) => {
+    const scenario = named(cronScenarios(2), `AdvancedCronJob ${name}`);
+    return () => explore(cronWorld({ ...scenario, plan: (seen) => scenario.plan(read(seen)) }, 0));
+  };
+  const spec =
+    (change: object) =>
+    (seen: Observed): Observed => ({ ...seen, job: { ...seen.job, spec: { ...seen.job.spec, ...change } } });
+  const beside = spec({ concurrencyPolicy: "Allow" });
+  t.throws(broken("that forbids runs beside each other", beside), /is run beside/);
+  t.throws(broken("that replaces runs", beside), /does not replace/);
+  t.throws(broken("paused, then resumed", spec({ paused: false })), /and the cron job is paused/);
+  t.throws(broken("with a deadline", spec({ startingDeadlineSeconds: undefined })), /is run too late/);
+  t.throws(broken("with a history of one", spec({ successfulJobsHistoryLimit: 0 })), /of 1 1 are deleted/);
+  t.throws(broken("with a history of one", spec({ paused: true })), /it ends with the run of .* lost/);
+  const early = (seen: Observed): Observed => ({ ...seen, now: seen.now + 60_000 });
+  t.throws(broken("that allows runs beside each other", early), /is run too early/);
+  const forgetful = (seen: Observed): Observed => ({ ...seen, children: [] });
+  t.throws(broken("that forbids runs beside each other", forgetful), /is run beside/);
 });

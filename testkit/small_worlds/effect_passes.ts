@@ -21,26 +21,33 @@ export type Failure = "race" | "refused";
 
 /** Undefined: nothing is to be written. */
 export function passOf(effects: readonly KindEffect[], resourceVersion: string): Pass | undefined {
-  const batches = effects.flatMap((effect): PassWrite[][] => {
-    switch (effect.type) {
-      case "create":
-      case "patch":
-      case "delete":
-        return [[effect]];
-      case "patch status": {
-        if (Object.keys(effect.status).length === 0) return [];
-        return [[effect.exact === true ? { ...effect, resourceVersion } : effect]];
-      }
-      case "writes":
-        return effect.pace === "at once" ? [[...effect.writes]] : slowStart(effect.writes);
-      case "event":
-      case "confirm object":
-        return [];
-      default:
-        throw new Error(`a pass with the effect ${effect.type}`);
-    }
-  });
+  const batches = effects.flatMap((effect) => batchesOf(effect, resourceVersion));
   return batches.length === 0 ? undefined : { batches };
+}
+
+function batchesOf(effect: KindEffect, resourceVersion: string): PassWrite[][] {
+  switch (effect.type) {
+    case "create":
+    case "patch":
+    case "delete":
+      return [[effect]];
+    case "patch status": {
+      if (Object.keys(effect.status).length === 0) return [];
+      return [[effect.exact === true ? { ...effect, resourceVersion } : effect]];
+    }
+    case "writes": {
+      const { pace, writes } = effect;
+      if (writes.length === 0) return [];
+      return pace === "at once" ? [[...writes]] : slowStart(writes);
+    }
+    case "background":
+      return effect.effects.flatMap((each) => batchesOf(each, resourceVersion));
+    case "event":
+    case "confirm object":
+      return [];
+    default:
+      throw new Error(`a pass with the effect ${effect.type}`);
+  }
 }
 
 function slowStart(writes: readonly WriteEffect[]): WriteEffect[][] {

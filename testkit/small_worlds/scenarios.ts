@@ -1,6 +1,7 @@
 /** All small worlds of rollouts. */
 import { broadcastJobScenarios, broadcastJobWorld } from "./broadcast_jobs.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";
+import { cronScenarios, cronWorld } from "./cron_jobs.ts";
 import { daemonSetScenarios } from "./daemon_sets.ts";
 import type { SmallWorld } from "./explore.ts";
 import { imageListPullScenarios, imageListPullWorld } from "./image_list_pull_jobs.ts";
@@ -36,4 +37,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: imageListPullWorld(scenario, mishaps) };
   for (const scenario of unitedScenarios(pods, mishaps))
     yield { name: scenario.name, world: unitedWorld(scenario, mishaps) };
+  for (const scenario of cronScenarios(pods))
+    yield { name: scenario.name, world: cronWorld(scenario, mishaps) };
 }

@@ -14,6 +14,11 @@ function annotationOf({ scheduledSince }: CronJobPlan): KindEffect[] {
   return [{ type: "patch object", body: { metadata: { annotations } } }];
 }
 
+/** What a pass writes beside the status. */
+export function cronJobEffects(job: AdvancedCronJob, plan: CronJobPlan): KindEffect[] {
+  return [...annotationOf(plan), ...writesOf(job, plan)];
+}
+
 export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   readonly writes: Writables;
   readonly #deps: KindDeps<AdvancedCronJob>;
@@ -35,7 +40,7 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
     const { uid = "", generation = 0 } = job.metadata;
     const plan = planAdvancedCronJob(observeAdvancedCronJob(job, this.#children, this.#deps.clock.now()));
     const { status, requeueAfterMs } = plan;
-    const effects = [...this.#eventsOf(uid, generation, plan), ...annotationOf(plan), ...writesOf(job, plan)];
+    const effects = [...this.#eventsOf(uid, generation, plan), ...cronJobEffects(job, plan)];
     return { status, effects, settled: true, requeueAfterMs };
   }
 
