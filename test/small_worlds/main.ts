@@ -1,6 +1,6 @@
 /** `npm run small-worlds`: explores every small world whole, and prints how many states it has. */
 import { parseArgs } from "node:util";
-import { explore } from "../../testkit/small_worlds/explore.ts";
+import { exploreAwaiting } from "../../testkit/small_worlds/explore.ts";
 import { smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
 
 const usage = `Usage: npm run small-worlds -- [flags]
@@ -22,15 +22,15 @@ const { values } = parseArgs({
 });
 
 if (values.help) console.log(usage);
-else process.exitCode = exploreAll(Number(values.pods), Number(values.mishaps), values.only);
+else process.exitCode = await exploreAll(Number(values.pods), Number(values.mishaps), values.only);
 
-function exploreAll(pods: number, mishaps: number, only: string): number {
+async function exploreAll(pods: number, mishaps: number, only: string): Promise<number> {
   console.log("| world | states | moves | ends |\n|---|---|---|---|");
   let failed = 0;
   for (const { name, world } of smallWorlds(pods, mishaps)) {
     if (!name.includes(only)) continue;
     try {
-      const { states, moves, ends } = explore(world);
+      const { states, moves, ends } = await exploreAwaiting(world);
       console.log(`| ${name} | ${states} | ${moves} | ${ends} |`);
     } catch (error) {
       failed++;

@@ -2,9 +2,10 @@
 import t from "tap";
 import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
 import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
+import { type BudgetActors, budgetWorld } from "../../testkit/small_worlds/budget_world.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
 import { type CronScenario, cronScenarios, cronWorld } from "../../testkit/small_worlds/cron_jobs.ts";
-import { explore, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
+import { explore, exploreAwaiting, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
 import {
   imageListPullScenarios,
   imageListPullWorld,
@@ -12,6 +13,7 @@ import {
 } from "../../testkit/small_worlds/image_list_pull_jobs.ts";
 import { imagePullScenarios } from "../../testkit/small_worlds/image_pull_jobs.ts";
 import { forgets, type PlannedKind, type Workload } from "../../testkit/small_worlds/plan_world.ts";
+import { budgetScenarios } from "../../testkit/small_worlds/pod_unavailable_budgets.ts";
 import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_world.ts";
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
 import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
@@ -21,12 +23,14 @@ import { type UnitedScenario, unitedWorld } from "../../testkit/small_worlds/uni
 
 /** Their worlds are too large for every test run. */
 const isLarge = ({ name }: NamedWorld): boolean =>
-  /^(SidecarSet|BroadcastJob|UnitedDeployment|AdvancedCronJob|Image(List)?PullJob) /.test(name);
+  /^(SidecarSet|BroadcastJob|UnitedDeployment|AdvancedCronJob|PodUnavailableBudget|Image(List)?PullJob) /.test(
+    name,
+  );
 
 t.test("three pods without a mishap: every order of events ends as it should", async (t) => {
   for (const one of smallWorlds(3, 0)) {
     if (isLarge(one)) continue;
-    const { states, isWhole } = explore(one.world);
+    const { states, isWhole } = await exploreAwaiting(one.world);
     t.ok(isWhole && states > 10, `${one.name}: ${states} states`);
   }
 });
@@ -34,7 +38,7 @@ t.test("three pods without a mishap: every order of events ends as it should", a
 t.test("two pods, or nodes, of a large world without a mishap: nothing goes wrong", async (t) => {
   for (const one of smallWorlds(2, 0)) {
     if (!isLarge(one)) continue;
-    const { states, isWhole } = explore(one.world, 1000);
+    const { states, isWhole } = await exploreAwaiting(one.world, 1000);
     t.ok(isWhole || states >= 1000, `${one.name}: ${states} states`);
   }
 });
@@ -43,7 +47,7 @@ t.test("two pods and a mishap: nothing goes wrong in the states next to the star
   for (const one of smallWorlds(2, 1)) {
     if (isLarge(one)) continue;
     const { name, world } = one;
-    const { states } = explore(world, 1500);
+    const { states } = await exploreAwaiting(world, 1500);
     t.ok(states > 1000, `${name}: ${states} states`);
   }
   for (const scenario of unitedScenarios(2, 1)) {
@@ -65,6 +69,26 @@ function numbers(moves: Readonly<Record<number, readonly number[]>>, end: number
     unsettled: (at) => (at === end ? undefined : `${at}`),
   };
 }
+
+t.test("what is awaited is explored as everything else, and only by who awaits", async (t) => {
+  const awaited = (world: SmallWorld<number>): SmallWorld<number> => ({
+    ...world,
+    movesOf: (at) => world.movesOf(at).map(({ name, take }) => ({ name, take: async () => take() })),
+  });
+  const world = numbers({ 0: [1, 2], 1: [3], 2: [3] }, 3);
+  t.strictSame(await exploreAwaiting(awaited(world)), explore(world));
+  const circle = numbers({ 0: [1, 2], 1: [2], 2: [3], 3: [1, 4] }, 4);
+  await t.rejects(
+    exploreAwaiting(awaited(circle)),
+    /^it may go on for ever\n {2}to 1\n {2}and round and round:/,
+  );
+  const broken = {
+    ...world,
+    movesOf: () => [{ name: "break", take: () => Promise.reject(new Error("no")) }],
+  };
+  await t.rejects(exploreAwaiting(broken), new WentWrong("no\n  break"));
+  t.throws(() => explore(awaited(world)), /a move of this world is awaited/);
+});
 
 t.test("an exploration counts states, moves and ends", async (t) => {
   t.strictSame(explore(numbers({ 0: [1, 2], 1: [3], 2: [3] }, 3)), {
@@ -342,4 +366,46 @@ t.test("wrong plans of an AdvancedCronJob are found", async (t) => {
   t.throws(broken("that allows runs beside each other", early), /is run too early/);
   const forgetful = (seen: Observed): Observed => ({ ...seen, children: [] });
   t.throws(broken("that forbids runs beside each other", forgetful), /is run beside/);
+});
+
+t.test("wrong guards and plans of a PodUnavailableBudget are found", async (t) => {
+  const world = (name: string, broken: (actors: BudgetActors) => Partial<BudgetActors>) => {
+    const scenario = named(budgetScenarios(2), `PodUnavailableBudget ${name}`);
+    return () => budgetWorld(scenario, 0, broken);
+  };
+  type Observed = Parameters<BudgetActors["plan"]>[0];
+  const misread =
+    (change: (observed: Observed) => Partial<Observed>) =>
+    ({ plan }: BudgetActors): Partial<BudgetActors> => ({
+      plan: (observed) => plan({ ...observed, ...change(observed) }),
+    });
+  const tooFew = /0 pods stay, and 0 that are not known to have failed; 1 have to/;
+  const evicted = "of pods that are evicted";
+
+  const unguarded = world(evicted, ({ stepOf }) => ({
+    async stepOf(...all) {
+      const step = await stepOf(...all);
+      if (step.is !== "writing") return step;
+      const { metadata: _, ...patch } = { metadata: undefined, ...step.patch };
+      return { ...step, patch };
+    },
+  }));
+  await t.rejects(exploreAwaiting(unguarded()), tooFew, "races of replicas are not noticed");
+  const silent = world(evicted, () => ({ stepOf: async () => ({ is: "decided", isAllowed: true }) }));
+  await t.rejects(exploreAwaiting(silent()), /pod-1 is not recorded/);
+  const byDate = world(
+    "asked by a clock that is behind",
+    misread(() => ({ knownFor: () => Number.POSITIVE_INFINITY })),
+  );
+  await t.rejects(exploreAwaiting(byDate()), tooFew, "dates alone count");
+  const hasty = world(
+    "asked about a pod that stays",
+    misread(({ now }) => ({ now: now + 20_000, knownFor: () => 20_000 })),
+  );
+  await t.rejects(exploreAwaiting(hasty()), tooFew, "what was let pass is forgotten");
+  const smaller = world(
+    evicted,
+    misread(() => ({ totalReplicas: 1 })),
+  );
+  t.throws(smaller, /the floor is 0, it has to be 1/);
 });

@@ -4,13 +4,15 @@
  */
 import { createHash } from "node:crypto";
 
+type Taken<State> = State | undefined;
+
 export interface Move<State> {
   /** What happens, for people. */
   readonly name: string;
   /** Nobody's duty: a crash, a refusal, somebody's deletion. A world comes to rest without it. */
   readonly isMishap?: true;
-  /** Undefined: nothing happens. Throws where something happens that must not. */
-  take(): State | undefined;
+  /** Undefined: nothing happens. Throws where something happens that must not. A promise: code that awaits has a part in it. */
+  take(): Taken<State> | Promise<Taken<State>>;
 }
 
 export interface SmallWorld<State> {
@@ -44,7 +46,33 @@ interface Place<State> {
  * asked for, and where moves that are no mishaps lead in a circle: a world without mishaps comes to rest on every way.
  * `most`: states after which it ends, those nearest to the start first.
  */
-export function explore<State>(world: SmallWorld<State>, most = Number.POSITIVE_INFINITY): Explored {
+export function explore<State>(world: SmallWorld<State>, most?: number): Explored {
+  const { done, value } = exploration(world, most).next();
+  if (done !== true) throw new Error("a move of this world is awaited");
+  return value;
+}
+
+/** As {@link explore}, of any world. */
+export async function exploreAwaiting<State>(world: SmallWorld<State>, most?: number): Promise<Explored> {
+  const exploring = exploration(world, most);
+  let step = exploring.next();
+  while (step.done !== true) {
+    const taken: Promise<Taken<State>> = step.value;
+    step = await taken.then(
+      (state) => exploring.next(state),
+      (error: unknown) => exploring.throw(error),
+    );
+  }
+  return step.value;
+}
+
+/** What is awaited, for what it comes to. */
+type Awaiting<State, Result> = Generator<Promise<Taken<State>>, Result, Taken<State>>;
+
+function* exploration<State>(
+  world: SmallWorld<State>,
+  most = Number.POSITIVE_INFINITY,
+): Awaiting<State, Explored> {
   const found = new Found<State>(world);
   let ends = 0;
   let moves = 0;
@@ -53,7 +81,7 @@ export function explore<State>(world: SmallWorld<State>, most = Number.POSITIVE_
     for (const { id, state } of places) {
       let isEnd = true;
       for (const move of world.movesOf(state)) {
-        const to = found.take(id, move);
+        const to = yield* found.take(id, move);
         if (to === id) continue;
         moves++;
         if (move.isMishap !== true) isEnd = false;
@@ -65,7 +93,7 @@ export function explore<State>(world: SmallWorld<State>, most = Number.POSITIVE_
     }
   }
   const circle = circleIn(found.successors);
-  if (circle !== undefined) throw found.goesOnForEver(circle);
+  if (circle !== undefined) throw yield* found.goesOnForEver(circle);
   return { states: found.successors.length, moves, isWhole: places.length === 0, ends };
 }
 
@@ -90,10 +118,11 @@ class Found<State> {
   }
 
   /** The state that the move leads to: the same one where nothing happens. */
-  take(from: number, { name, isMishap, take }: Move<State>): number {
-    let state: State | undefined;
+  *take(from: number, { name, isMishap, take }: Move<State>): Awaiting<State, number> {
+    let state: Taken<State>;
     try {
-      state = take();
+      const taken = take();
+      state = taken instanceof Promise ? yield taken : taken;
     } catch (error) {
       throw this.wentWrong(error instanceof Error ? error.message : String(error), from, name);
     }
@@ -104,21 +133,23 @@ class Found<State> {
   }
 
   /** Takes the way to the circle and once around it, to learn the names of its moves. */
-  goesOnForEver([first = 0, ...rest]: readonly number[]): WentWrong {
+  *goesOnForEver([first = 0, ...rest]: readonly number[]): Awaiting<State, WentWrong> {
     const names: string[] = [];
-    let { start: state } = this.#world;
-    const go = (isIt: (name: string, next: State) => boolean): void => {
-      for (const { name, take } of this.#world.movesOf(state)) {
-        const next = take();
+    const world = this.#world;
+    let { start: state } = world;
+    function* go(isIt: (name: string, next: State) => boolean): Awaiting<State, void> {
+      for (const { name, take } of world.movesOf(state)) {
+        const taken = take();
+        const next = taken instanceof Promise ? yield taken : taken;
         if (next === undefined || !isIt(name, next)) continue;
         names.push(name);
         state = next;
         return;
       }
-    };
-    for (const by of this.#wayTo(first)) go((name) => name === by);
+    }
+    for (const by of this.#wayTo(first)) yield* go((name) => name === by);
     names.push("and round and round:");
-    for (const id of [...rest, first]) go((_, next) => this.#ids.get(this.#hash(next)) === id);
+    for (const id of [...rest, first]) yield* go((_, next) => this.#ids.get(this.#hash(next)) === id);
     return new WentWrong(["it may go on for ever", ...names].join("\n  "));
   }
 

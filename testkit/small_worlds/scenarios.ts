@@ -1,5 +1,6 @@
 /** All small worlds of rollouts. */
 import { broadcastJobScenarios, broadcastJobWorld } from "./broadcast_jobs.ts";
+import { budgetWorld } from "./budget_world.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";
 import { cronScenarios, cronWorld } from "./cron_jobs.ts";
 import { daemonSetScenarios } from "./daemon_sets.ts";
@@ -7,6 +8,7 @@ import type { SmallWorld } from "./explore.ts";
 import { imageListPullScenarios, imageListPullWorld } from "./image_list_pull_jobs.ts";
 import { imagePullScenarios } from "./image_pull_jobs.ts";
 import type { Workload } from "./plan_world.ts";
+import { budgetScenarios } from "./pod_unavailable_budgets.ts";
 import { pullWorld } from "./pull_world.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
 import { sidecarSetScenarios } from "./sidecar_sets.ts";
@@ -39,4 +41,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: unitedWorld(scenario, mishaps) };
   for (const scenario of cronScenarios(pods))
     yield { name: scenario.name, world: cronWorld(scenario, mishaps) };
+  for (const scenario of budgetScenarios(pods))
+    yield { name: scenario.name, world: budgetWorld(scenario, mishaps) };
 }
