@@ -8,6 +8,8 @@ import type { Rule, SeenWrite } from "./rule.ts";
 const scheduledAt = "apps.kruise.io/scheduled-at";
 /** Times of runs are whole seconds. */
 const roundedMs = 1_000;
+/** From the decision to the run: what it replaces, or what the history has no place for, is deleted first. Spec: jobs A4, rules 8 and 9. */
+const writesToRun = 2;
 
 export const cron: Rule = (write) => {
   const { cluster, seen, verb, resource, namespace, name, staleMs } = write;
@@ -57,14 +59,9 @@ function isLate(
   const deadlines = states.map(
     (state) => numberAt(state, "spec", "startingDeadlineSeconds") || Number.POSITIVE_INFINITY,
   );
-  const latest = timeOf(run) + Math.max(...deadlines) * 1000 + writesFrom(states) * staleMs + roundedMs;
+  const latest = timeOf(run) + Math.max(...deadlines) * 1000 + writesToRun * staleMs + roundedMs;
   const starter = cluster.replicas.find((replica) => replica.userAgent === userAgent);
   return cluster.clock.now() > latest && (starter === undefined || starter.clock.now() > latest);
-}
-
-/** From the decision to the run: what is replaced is deleted first. Spec: jobs A4, rule 8. */
-function writesFrom(states: readonly StoredObject[]): number {
-  return states.some((state) => textAt(state, "spec", "concurrencyPolicy") === "Replace") ? 2 : 1;
 }
 
 function timeOf({ metadata }: StoredObject): number {

@@ -64,6 +64,11 @@ export interface State {
   readonly waits: number;
 }
 
+/** Nothing of it is awaited. */
+interface Step extends Move<State> {
+  take(): State | undefined;
+}
+
 /** A subset that is to have a pod which no node takes opens and closes for ever. */
 const MOST_WAITS = 8;
 
@@ -134,10 +139,10 @@ class UnitedWorld {
   }
 
   /** Of everybody but the controller and people. */
-  #others(state: State): Move<State>[] {
+  #others(state: State): Step[] {
     const { server, pass, status, late, stage } = state;
     const { full = [] } = this.stage(stage);
-    const moves: Move<State>[] = underWay(pass).map((write) => ({
+    const moves: Step[] = underWay(pass).map((write) => ({
       name: `${nameOfWrite(write)} arrives`,
       take: () => arrived(state, write),
     }));
