@@ -231,6 +231,8 @@ function classify(slot: DaemonSlot): PodClass<Group, DaemonSetCount, DaemonNode>
     toAdopt: orphans.filter((pod) => slot.isFree(pod)),
   };
   const { group, counts = [] } = stateOf(slot, entry);
+  // One that is to be released is counted no more (rule 15).
+  const selected = unselected.length === 0 ? owned : owned.filter((pod) => !unselected.includes(pod));
   const groups: Group[] = group === undefined ? [] : [group];
   if (entry.lost.length > 0) groups.push("lost");
   if (entry.toRelease.length > 0) groups.push("toRelease");
@@ -238,7 +240,7 @@ function classify(slot: DaemonSlot): PodClass<Group, DaemonSetCount, DaemonNode>
   return {
     groups,
     counts: [
-      ...(node === undefined ? [] : statusCounts(eligibility, owned, context)),
+      ...(node === undefined ? [] : statusCounts(eligibility, selected, context)),
       ...counts,
       ...[...owned, ...writes.values()].map(({ labels }) => revisionCount(labels[REVISION_LABEL])),
     ],

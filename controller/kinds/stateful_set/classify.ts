@@ -212,7 +212,8 @@ function storedCounts(
     counts.push(`claim ${index}`);
     if (fitting.isHeld) counts.push(`held claim ${index}`);
   }
-  if (pod.phase === "") return counts;
+  // One that is to be released is counted no more (rule 6).
+  if (pod.phase === "" || !context.selector.matches(pod.labels)) return counts;
   const revision = pod.labels[REVISION_LABEL];
   const updated = revision === context.update.name;
   counts.push("replicas");
