@@ -54,6 +54,9 @@ const mostNames = 7;
 /** Watches that failed are tried again after a while. */
 const reconnectMs = 45_000;
 
+/** A request is sent again for so long while the server has no time for it: four times, each after a second and a bit. */
+const busyMs = 4_400;
+
 /** So much may have passed by then since a controller heard of what is stored, or sent a write that arrives. */
 export function staleMsAt(stale: readonly Stale[], at: number): number {
   return Math.max(promptMs, ...stale.filter(({ from, to }) => from <= at && at <= to).map(({ ms }) => ms));
@@ -299,8 +302,11 @@ class Teller {
         this.#hearLate(forMs, ms);
         return { ...of, verb: ["watch", "list"], effect: { type: "lag", ms } };
       }
-      case 2:
-        return { ...of, verb, effect: { type: "status", code: chance.oneOf([409, 429, 500, 503, 504]) } };
+      case 2: {
+        const code = chance.oneOf([409, 429, 500, 503, 504]);
+        if (code === 429) this.#hearLate(forMs, busyMs);
+        return { ...of, verb, effect: { type: "status", code } };
+      }
       case 3:
         return { ...of, verb, effect: { type: "drop", when: "before" } };
       case 4:
