@@ -48,6 +48,7 @@ export class SimulatedCluster {
   readonly #options: ClusterOptions;
   readonly #randoms: Random;
   readonly #replicas: Replica[] = [];
+  #diedWrongAt = Number.NEGATIVE_INFINITY;
   /** Those that died, too. */
   readonly #lived: Replica[] = [];
   readonly #lives = new Map<number, number>();
@@ -90,6 +91,10 @@ export class SimulatedCluster {
     return this.#replicas;
   }
 
+  get diedWrongAt(): number {
+    return this.#diedWrongAt;
+  }
+
   /** Starts a replica unless it lives. */
   start(number: number): void {
     if (this.#replicas.some((replica) => replica.number === number)) return;
@@ -113,7 +118,10 @@ export class SimulatedCluster {
 
   kill(number: number): void {
     const at = this.#replicas.findIndex((replica) => replica.number === number);
-    if (at >= 0) this.#replicas.splice(at, 1)[0]?.die();
+    const [replica] = at < 0 ? [] : this.#replicas.splice(at, 1);
+    if (replica !== undefined && replica.clock.now() !== this.clock.now())
+      this.#diedWrongAt = this.clock.now();
+    replica?.die();
   }
 
   /** A person's request, past the network and its faults; it is admitted as any other. */

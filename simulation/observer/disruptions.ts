@@ -267,9 +267,11 @@ export function readySince(pod: StoredObject): number {
 }
 
 /** Milliseconds since the epoch; infinite while one is wrong. */
-export function clocksRightSince({ clock, replicas }: ObservedCluster): number {
+export function clocksRightSince({ clock, replicas, diedWrongAt }: ObservedCluster): number {
   const areRight = replicas.every((replica) => replica.clock.now() === clock.now());
-  return areRight ? Math.max(...replicas.map((replica) => replica.clock.setAt)) : Number.POSITIVE_INFINITY;
+  return areRight
+    ? Math.max(diedWrongAt, ...replicas.map((replica) => replica.clock.setAt))
+    : Number.POSITIVE_INFINITY;
 }
 
 function nodesOf(pods: readonly SeenPod[]): ReadonlySet<string> {

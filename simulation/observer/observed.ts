@@ -41,6 +41,8 @@ export interface ObservedCluster {
   };
   /** That live, each with its own idea of the time. */
   readonly replicas: readonly { readonly userAgent: string; readonly clock: SetTimes }[];
+  /** When the last of those died whose clocks were wrong: milliseconds since the epoch. */
+  readonly diedWrongAt: number;
   /** Where their disks and runtimes are looked at. */
   readonly agents?: ObservedAgents | undefined;
   objects(resource: string, namespace?: string): StoredObject[];

@@ -27,6 +27,7 @@ export interface Reading {
 export class RecordedCluster implements ObservedCluster {
   /** They are asked for their clocks by what is about `minReadySeconds` and AdvancedCronJobs, which are no part of the workload. */
   readonly replicas = [];
+  readonly diedWrongAt = Number.NEGATIVE_INFINITY;
   readonly #beginMs: number;
   readonly #read: (heard: Heard) => Reading;
   readonly #objects = new Map<string, Map<string, StoredObject>>();
