@@ -56,6 +56,8 @@ const reconnectMs = 45_000;
 
 /** A request is sent again for so long while the server has no time for it: four times, each after a second and a bit. */
 const busyMs = 4_400;
+/** While it fails for another reason: after 100, 200, 400 and 800 ms, and up to half of that more. */
+const failingMs = 2_250;
 
 /** So much may have passed by then since a controller heard of what is stored, or sent a write that arrives. */
 export function staleMsAt(stale: readonly Stale[], at: number): number {
@@ -291,7 +293,8 @@ class Teller {
     const chance = this.#chance;
     const of = { userAgent: "replica-", probability: chance.oneOf([0.05, 0.3, 1]) };
     const verb = chance.oneOf([["create", "patch", "delete", "update"], ["patch"], ["create"]]);
-    switch (chance.whole(0, 6)) {
+    const kind = chance.whole(0, 6);
+    switch (kind) {
       case 0: {
         const ms = chance.between(20, 8_000);
         this.#hearLate(forMs, 2 * ms);
@@ -304,13 +307,13 @@ class Teller {
       }
       case 2: {
         const code = chance.oneOf([409, 429, 500, 503, 504]);
-        if (code === 429) this.#hearLate(forMs, busyMs);
+        if (code !== 409) this.#hearLate(forMs, code === 429 ? busyMs : failingMs);
         return { ...of, verb, effect: { type: "status", code } };
       }
       case 3:
-        return { ...of, verb, effect: { type: "drop", when: "before" } };
       case 4:
-        return { ...of, verb, effect: { type: "drop", when: "after" } };
+        this.#hearLate(forMs, failingMs);
+        return { ...of, verb, effect: { type: "drop", when: kind === 3 ? "before" : "after" } };
       case 5:
         return { verb: "webhook", probability: of.probability, effect: { type: "timeout" } };
       default:
