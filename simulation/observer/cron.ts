@@ -61,7 +61,8 @@ function isLate(
   );
   const latest = timeOf(run) + Math.max(...deadlines) * 1000 + writesToRun * staleMs + roundedMs;
   const starter = cluster.replicas.find((replica) => replica.userAgent === userAgent);
-  return cluster.clock.now() > latest && (starter === undefined || starter.clock.now() > latest);
+  const now = cluster.clock.now();
+  return now > latest && (starter?.clock.now() ?? now) > latest && now > cluster.diedWrongAt + staleMs;
 }
 
 function timeOf({ metadata }: StoredObject): number {
