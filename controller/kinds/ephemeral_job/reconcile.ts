@@ -30,6 +30,8 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
   readonly #gathering = new Map<string, number>();
   /** By key: UIDs of pods that did not take the containers. */
   readonly #refusing = new Map<string, Set<string>>();
+  /** By key: an end that is to be stored of exactly this version of the job. Pods that come meanwhile are too late. */
+  readonly #ends = new Map<string, { readonly job: EphemeralJob; readonly result: Result }>();
 
   constructor(deps: KindDeps<EphemeralJob>) {
     this.#deps = deps;
@@ -43,11 +45,15 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     this.#needs.release(key);
     this.#gathering.delete(key);
     this.#refusing.delete(key);
+    this.#ends.delete(key);
   }
 
   reconcile(job: EphemeralJob, key: string): Result | undefined {
     const { namespace = "", deletionTimestamp } = job.metadata;
     if (deletionTimestamp !== undefined) return { effects: this.#leave(job, key) };
+    const end = this.#ends.get(key);
+    if (end?.job === job) return end.result;
+    this.#ends.delete(key);
     if (isFinished(job.status)) this.#needs.release(key);
     else if (this.#needs.need(key, [{ namespace, labels: job.spec.selector }]) === undefined)
       return undefined;
@@ -55,8 +61,8 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     const { inject, remove, status, requeueAfterMs } = this.#plan(key, job, pods);
     if (remove) return { effects: [{ type: "delete object" }] };
     const settled = isFinished(status);
-    if (settled) this.#needs.release(key);
     const result = { size: pods?.size ?? 0, settled, requeueAfterMs };
+    if (settled) return this.#ended(key, job, { ...result, status });
     if (inject.length === 0) return { ...result, status };
     const writes = inject.map((pod) => injectionOf(job, pod));
     const effects: readonly WritesEffect[] = [{ type: "writes", pace: "slow start", writes }];
@@ -75,6 +81,12 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     }
     this.#refusing.set(key, refusing);
     if (error === undefined) this.#deps.queue.add(key);
+  }
+
+  #ended(key: string, job: EphemeralJob, result: Result): Result {
+    this.#needs.release(key);
+    if (!isFinished(job.status)) this.#ends.set(key, { job, result });
+    return result;
   }
 
   /** Nothing can be removed, and nothing holds the job. */

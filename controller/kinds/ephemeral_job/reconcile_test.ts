@@ -19,6 +19,7 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
   });
   const clock = testClock();
   const writes: string[] = [];
+  let mayStore = Promise.resolve();
   let version = 1;
   let stored: JsonObject = {
     metadata: { name: "look", namespace: "ns", uid: "j1", resourceVersion: "1" },
@@ -35,6 +36,7 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
     async patch(resource, ref, patch, options = {}) {
       if (resource.plural === "pods") return server.client.patch(resource, ref, patch, options);
       writes.push(options.subresource ?? "job");
+      if (options.subresource === "status") await mayStore;
       const next = applyMergePatch(stored, patch.body);
       stored = { ...next, metadata: { ...Object(next["metadata"]), resourceVersion: String(++version) } };
       return decode(resource);
@@ -62,6 +64,12 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
         metadata: { ...Object(patch["metadata"]), resourceVersion: String(++version) },
       });
       objects.upsert(decode(ephemeralJobResource));
+    },
+    /** No status is stored until the returned function is called. */
+    holdStatus: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      mayStore = promise;
+      return resolve;
     },
     job: () => objects.get(key),
     injected: () => server.patches.map(({ name, subresource }) => `${name} ${subresource}`),
@@ -182,4 +190,41 @@ t.test("one whose pods are not looked at any more knows it from its status", asy
     t.same(s.events, events);
     await s.stop();
   }
+});
+
+// Spec containers 5.4, rule 5: what is over has a `completionTime`, and its counts are those of all its pods.
+t.test("a pod that comes while the end of its job is being stored gets no containers", async (t) => {
+  const s = scene({});
+  s.server.put("pods", withState("p1", { terminated: { exitCode: 0 } }));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  const store = s.holdStatus();
+  await s.shell.reconcile(key);
+  s.server.put("pods", running("p2"));
+  for (let pass = 0; pass < 2; pass++) {
+    await s.shell.reconcile(key);
+    await s.clock.settle();
+  }
+  t.same(s.injected(), []);
+  store();
+  await s.clock.settle();
+  t.match(s.status(), { phase: "Succeeded", match: 1, succeeded: 1 });
+  await s.stop();
+});
+
+t.test("an end that is refused because its job has changed is no end", async (t) => {
+  const s = scene({ replicas: 1 });
+  s.server.put("pods", withState("p1", { terminated: { exitCode: 0 } }));
+  s.server.put("pods", running("p2"));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  s.holdStatus();
+  await s.shell.reconcile(key);
+  s.change({ spec: { replicas: 2 } });
+  for (let pass = 0; pass < 2; pass++) {
+    await s.shell.reconcile(key);
+    await s.clock.settle();
+  }
+  t.same(s.injected(), ["p2 ephemeralcontainers"]);
+  await s.stop();
 });
