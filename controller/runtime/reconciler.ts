@@ -17,6 +17,11 @@ export interface Result extends Omit<PlainResult, "effects"> {
    * that it is reported also where those are refused; an exact patch of the object in the same pass would meet it as a race.
    */
   readonly status?: object | undefined;
+  /**
+   * The status is of this version of the object alone: it is refused where the object has changed, or has been made again, when it
+   * arrives. Default: it is merged into the one that is there, unless it ends a job.
+   */
+  readonly exactStatus?: true;
   /** How many pods, nodes or images the status is about: the more, the more changes go into one write of it. */
   readonly size?: number;
   /** The status is not to wait for others: nothing else is going to happen. */

@@ -183,13 +183,14 @@ export class Shell<T extends StatusObject> {
       await this.#executor.executeFor(key, object, { type: "add finalizer", finalizer }, new Map());
   }
 
-  #offer(key: string, object: T, { status, size = 0, settled = false }: Result): number | undefined {
+  #offer(key: string, object: T, result: Result): number | undefined {
+    const { status, exactStatus: isExact = false, size = 0, settled = false } = result;
     if (status === undefined) return undefined;
     const { objects } = this.#deps;
     const { uid = "", resourceVersion } = object.metadata;
     // A write of the status may have been answered while the pass waited.
     const stored = objects.holds(key, uid) ? objects.get(key) : object;
-    return this.#status.offer({ key, uid, resourceVersion }, stored?.status, status, size, settled);
+    return this.#status.offer({ key, uid, resourceVersion, isExact }, stored?.status, status, size, settled);
   }
 
   async #execute(

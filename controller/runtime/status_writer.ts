@@ -23,6 +23,8 @@ export interface StatusTarget {
   uid: string;
   /** Of the object that the status was worked out of. */
   resourceVersion: string | undefined;
+  /** Whether it is for this version alone. Default: where it ends a job. */
+  isExact?: boolean;
 }
 
 type StatusWriterDeps<T> = Pick<
@@ -179,10 +181,14 @@ export class StatusWriter<T> {
   }
 }
 
-function offerOf({ resourceVersion }: StatusTarget, before: object | undefined, status: object): Offer {
+function offerOf(
+  { resourceVersion, isExact = false }: StatusTarget,
+  before: object | undefined,
+  status: object,
+): Offer {
   const patch = createMergePatch(before ?? {}, status);
   // Nothing counts that is changed after the end: a change that came before it, unseen, has to be looked at first.
-  const metadata = isEnd(before, status) ? { metadata: { resourceVersion } } : {};
+  const metadata = isExact || isEnd(before, status) ? { metadata: { resourceVersion } } : {};
   return { status, body: { ...metadata, status: patch }, isEmpty: isEmpty(patch) };
 }
 

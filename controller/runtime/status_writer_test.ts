@@ -38,8 +38,14 @@ function scene(
     queued,
     objects: deps.objects,
     pass: (ms: number) => clock.skip(ms),
-    offer: (name: string, before: object, after: object, size = 0, important = true) =>
-      status.offer({ key: `ns/${name}`, uid: name, resourceVersion: "7" }, before, after, size, important),
+    offer: (name: string, before: object, after: object, size = 0, important = true, isExact = false) =>
+      status.offer(
+        { key: `ns/${name}`, uid: name, resourceVersion: "7", isExact },
+        before,
+        after,
+        size,
+        important,
+      ),
   };
 }
 
@@ -79,24 +85,29 @@ t.test("a workload that the server says is gone is there no more, before a watch
   );
 });
 
-t.test("only the end of a job names the version that it was worked out of", async (t) => {
-  const sent: object[] = [];
-  const { offer, queued } = scene(async (_name, _priority, body) => {
-    sent.push(body);
-    if ("metadata" in body) throw new KubeError("Conflict", "another version", {});
-  });
-  const completionTime = "2026-01-01T00:00:00Z";
-  offer("a", {}, { desired: 1 });
-  offer("b", {}, { desired: 1, completionTime });
-  offer("c", { desired: 2, completionTime }, { desired: 1, completionTime });
-  await settled();
-  t.same(sent, [
-    { status: { desired: 1 } },
-    { metadata: { resourceVersion: "7" }, status: { desired: 1, completionTime } },
-    { status: { desired: 1 } },
-  ]);
-  t.same(queued, [5], "what was changed meanwhile is looked at soon");
-});
+t.test(
+  "only an exact status, and the end of a job, names the version that it was worked out of",
+  async (t) => {
+    const sent: object[] = [];
+    const { offer, queued } = scene(async (_name, _priority, body) => {
+      sent.push(body);
+      if ("metadata" in body) throw new KubeError("Conflict", "another version", {});
+    });
+    const completionTime = "2026-01-01T00:00:00Z";
+    offer("a", {}, { desired: 1 });
+    offer("b", {}, { desired: 1, completionTime });
+    offer("c", { desired: 2, completionTime }, { desired: 1, completionTime });
+    offer("d", {}, { desired: 1 }, 0, true, true);
+    await settled();
+    t.same(sent, [
+      { status: { desired: 1 } },
+      { metadata: { resourceVersion: "7" }, status: { desired: 1, completionTime } },
+      { status: { desired: 1 } },
+      { metadata: { resourceVersion: "7" }, status: { desired: 1 } },
+    ]);
+    t.same(queued, [5, 5], "what was changed meanwhile is looked at soon");
+  },
+);
 
 t.test("a status that is refused is tried again ever more seldom, whatever else happens", async (t) => {
   const { offer, pass, queued: retries, sent } = refusing();

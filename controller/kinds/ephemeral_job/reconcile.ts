@@ -61,7 +61,8 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     const { inject, remove, status, requeueAfterMs } = this.#plan(key, job, pods);
     if (remove) return { effects: [{ type: "delete object" }] };
     const settled = isFinished(status);
-    const result = { size: pods?.size ?? 0, settled, requeueAfterMs };
+    // One that comes late is of a job that has ended by then, or is none to another one that was made by its name.
+    const result = { exactStatus: true, size: pods?.size ?? 0, settled, requeueAfterMs } as const;
     if (settled) return this.#ended(key, job, { ...result, status });
     if (inject.length === 0) return { ...result, status };
     const writes = inject.map((pod) => injectionOf(job, pod));

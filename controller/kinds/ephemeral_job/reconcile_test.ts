@@ -37,6 +37,9 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
       if (resource.plural === "pods") return server.client.patch(resource, ref, patch, options);
       writes.push(options.subresource ?? "job");
       if (options.subresource === "status") await mayStore;
+      const asked: unknown = Object(Object(patch.body).metadata).resourceVersion;
+      if (asked !== undefined && asked !== Object(stored["metadata"]).resourceVersion)
+        throw new KubeError("Conflict", "it has changed", { status: 409 });
       const next = applyMergePatch(stored, patch.body);
       stored = { ...next, metadata: { ...Object(next["metadata"]), resourceVersion: String(++version) } };
       return decode(resource);
@@ -228,3 +231,37 @@ t.test("an end that is refused because its job has changed is no end", async (t)
   t.same(s.injected(), ["p2 ephemeralcontainers"]);
   await s.stop();
 });
+
+// Spec containers 5.2: the deadline is counted from `status.startTime`.
+t.test("the status of a job that is gone is not that of another one made by its name", async (t) => {
+  const s = scene({});
+  s.server.put("pods", withState("p1", { running: {} }));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  const store = s.holdStatus();
+  await s.shell.reconcile(key);
+  s.change({ metadata: { uid: "j2" } });
+  store();
+  await s.clock.settle();
+  t.equal(s.job()?.metadata.uid, "j2");
+  t.equal(s.status(), undefined);
+  await s.stop();
+});
+
+t.test(
+  "a status that comes late, of a controller that is gone, is none of a job that has ended",
+  async (t) => {
+    const s = scene({});
+    s.server.put("pods", withState("p1", { running: {} }));
+    await s.shell.reconcile(key);
+    await s.clock.settle();
+    const store = s.holdStatus();
+    await s.shell.reconcile(key);
+    const ended = { phase: "Succeeded", completionTime: "2026-01-01T00:00:00Z", running: 0, succeeded: 1 };
+    s.change({ status: ended });
+    store();
+    await s.clock.settle();
+    t.same(s.status(), ended);
+    await s.stop();
+  },
+);
