@@ -18,12 +18,14 @@ import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_wo
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
 import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
 import { sidecarSetScenarios } from "../../testkit/small_worlds/sidecar_sets.ts";
+import { type SpreadActors, spreadWorld } from "../../testkit/small_worlds/spread_world.ts";
 import { unitedScenarios } from "../../testkit/small_worlds/united_deployments.ts";
 import { type UnitedScenario, unitedWorld } from "../../testkit/small_worlds/united_world.ts";
+import { spreadScenarios } from "../../testkit/small_worlds/workload_spreads.ts";
 
 /** Their worlds are too large for every test run. */
 const isLarge = ({ name }: NamedWorld): boolean =>
-  /^(SidecarSet|BroadcastJob|UnitedDeployment|AdvancedCronJob|PodUnavailableBudget|Image(List)?PullJob) /.test(
+  /^(SidecarSet|BroadcastJob|UnitedDeployment|AdvancedCronJob|PodUnavailableBudget|WorkloadSpread|Image(List)?PullJob) /.test(
     name,
   );
 
@@ -38,8 +40,10 @@ t.test("three pods without a mishap: every order of events ends as it should", a
 t.test("two pods, or nodes, of a large world without a mishap: nothing goes wrong", async (t) => {
   for (const one of smallWorlds(2, 0)) {
     if (!isLarge(one)) continue;
-    const { states, isWhole } = await exploreAwaiting(one.world, 1000);
-    t.ok(isWhole || states >= 1000, `${one.name}: ${states} states`);
+    // Each move of these asks for pods from the start again.
+    const most = one.name.startsWith("WorkloadSpread ") ? 200 : 1000;
+    const { states, isWhole } = await exploreAwaiting(one.world, most);
+    t.ok(isWhole || states >= most, `${one.name}: ${states} states`);
   }
 });
 
@@ -57,6 +61,10 @@ t.test("two pods and a mishap: nothing goes wrong in the states next to the star
   for (const scenario of cronScenarios(2)) {
     const { states, isWhole } = explore(cronWorld(scenario, 1), 300);
     t.ok(isWhole || states >= 300, `${scenario.name}: ${states} states`);
+  }
+  for (const scenario of spreadScenarios(2, 1)) {
+    const { states, isWhole } = await exploreAwaiting(spreadWorld(scenario, 1), 50);
+    t.ok(isWhole || states >= 50, `${scenario.name}: ${states} states`);
   }
 });
 
@@ -408,4 +416,71 @@ t.test("wrong guards and plans of a PodUnavailableBudget are found", async (t) =
     misread(() => ({ totalReplicas: 1 })),
   );
   t.throws(smaller, /the floor is 0, it has to be 1/);
+});
+
+t.test("wrong ledgers and plans of a WorkloadSpread are found", async (t) => {
+  const broken = async (name: string, wrong: (actors: SpreadActors) => Partial<SpreadActors>) => {
+    const scenario = named(spreadScenarios(2, 0), `WorkloadSpread ${name}`);
+    return exploreAwaiting(spreadWorld(scenario, 0, wrong), 3000);
+  };
+  type Observed = Parameters<SpreadActors["plan"]>[0];
+  type SpreadPlan = ReturnType<SpreadActors["plan"]>;
+  const planned =
+    (change: (plan: SpreadPlan) => Partial<SpreadPlan>) =>
+    ({ plan }: SpreadActors): Partial<SpreadActors> => ({
+      plan: (observed) => {
+        const right = plan(observed);
+        return { ...right, ...change(right) };
+      },
+    });
+  const misread =
+    (change: (observed: Observed) => Partial<Observed>) =>
+    ({ plan }: SpreadActors): Partial<SpreadActors> => ({
+      plan: (observed) => plan({ ...observed, ...change(observed) }),
+    });
+  const made = "of pods that are made";
+
+  const unguarded = broken(made, ({ consulted }) => ({
+    async consulted(...all) {
+      const { process, answers } = await consulted(...all);
+      const { step } = process;
+      if (step.is !== "writing") return { process, answers };
+      return { process: { ...process, step: { ...step, patch: step.patch.slice(1) } }, answers };
+    },
+  }));
+  await t.rejects(
+    unguarded,
+    /the ledger of a has|is put into|the record of .* is lost/,
+    "races are not noticed",
+  );
+  const last = broken(made, ({ consulted }) => ({
+    async consulted(...all) {
+      const { process, answers } = await consulted(...all);
+      const elsewhere = (name: string) => name.replace('"subset":"a"', '"subset":"b"');
+      const moved = answers.map((answer) => {
+        const annotations = Object.entries(answer.pod.annotations).map(([key, text]) => [
+          key,
+          elsewhere(text),
+        ]);
+        return { ...answer, pod: { ...answer.pod, annotations: Object.fromEntries(annotations) } };
+      });
+      return { process, answers: moved };
+    },
+  }));
+  await t.rejects(last, /pod-0 is put into b, not into a/);
+  const forgetful = misread(({ object }) => {
+    const { status: _, ...others } = object;
+    return { object: others };
+  });
+  await t.rejects(broken(made, forgetful), /the record of pod-0 is lost/);
+  const hasty = misread(({ now }) => ({ now: now + 30_000, knownFor: () => 30_000 }));
+  await t.rejects(broken(made, hasty), /the record of pod-0 is lost/);
+  const blind = misread(({ pods }) => ({ pods: pods.slice(1) }));
+  await t.rejects(broken("scaled in", blind), /it ends with/);
+  const free = planned(() => ({ patches: [] }));
+  await t.rejects(broken("scaled in", free), /it ends with/);
+  const patient = planned(() => ({ givenUp: [] }));
+  await t.rejects(broken("of a zone in which no pod fits", patient), /it ends with/);
+  const silent = planned(({ status }) => ({ status: { ...status, observedGeneration: 0 } }));
+  await t.rejects(broken(made, silent), /it ends with a status of an older/);
 });

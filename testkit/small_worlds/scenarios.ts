@@ -12,9 +12,11 @@ import { budgetScenarios } from "./pod_unavailable_budgets.ts";
 import { pullWorld } from "./pull_world.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
 import { sidecarSetScenarios } from "./sidecar_sets.ts";
+import { spreadWorld } from "./spread_world.ts";
 import { statefulSetScenarios } from "./stateful_sets.ts";
 import { unitedScenarios } from "./united_deployments.ts";
 import { unitedWorld } from "./united_world.ts";
+import { spreadScenarios } from "./workload_spreads.ts";
 
 export interface NamedWorld {
   readonly name: string;
@@ -43,4 +45,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: cronWorld(scenario, mishaps) };
   for (const scenario of budgetScenarios(pods))
     yield { name: scenario.name, world: budgetWorld(scenario, mishaps) };
+  for (const scenario of spreadScenarios(pods, mishaps))
+    yield { name: scenario.name, world: spreadWorld(scenario, mishaps) };
 }
