@@ -5,6 +5,8 @@ import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_wo
 import { type BudgetActors, budgetWorld } from "../../testkit/small_worlds/budget_world.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
 import { type CronScenario, cronScenarios, cronWorld } from "../../testkit/small_worlds/cron_jobs.ts";
+import { ephemeralScenarios } from "../../testkit/small_worlds/ephemeral_jobs.ts";
+import { type EphemeralScenario, ephemeralWorld } from "../../testkit/small_worlds/ephemeral_world.ts";
 import { explore, exploreAwaiting, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
 import {
   imageListPullScenarios,
@@ -24,10 +26,7 @@ import { type UnitedScenario, unitedWorld } from "../../testkit/small_worlds/uni
 import { spreadScenarios } from "../../testkit/small_worlds/workload_spreads.ts";
 
 /** Their worlds are too large for every test run. */
-const isLarge = ({ name }: NamedWorld): boolean =>
-  /^(SidecarSet|BroadcastJob|UnitedDeployment|AdvancedCronJob|PodUnavailableBudget|WorkloadSpread|Image(List)?PullJob) /.test(
-    name,
-  );
+const isLarge = ({ name }: NamedWorld): boolean => !/^(CloneSet|StatefulSet|DaemonSet) /.test(name);
 
 t.test("three pods without a mishap: every order of events ends as it should", async (t) => {
   for (const one of smallWorlds(3, 0)) {
@@ -65,6 +64,10 @@ t.test("two pods and a mishap: nothing goes wrong in the states next to the star
   for (const scenario of spreadScenarios(2, 1)) {
     const { states, isWhole } = await exploreAwaiting(spreadWorld(scenario, 1), 50);
     t.ok(isWhole || states >= 50, `${scenario.name}: ${states} states`);
+  }
+  for (const scenario of ephemeralScenarios(2)) {
+    const { states, isWhole } = explore(ephemeralWorld(scenario, 1), 300);
+    t.ok(isWhole || states >= 300, `${scenario.name}: ${states} states`);
   }
 });
 
@@ -483,4 +486,54 @@ t.test("wrong ledgers and plans of a WorkloadSpread are found", async (t) => {
   await t.rejects(broken("of a zone in which no pod fits", patient), /it ends with/);
   const silent = planned(({ status }) => ({ status: { ...status, observedGeneration: 0 } }));
   await t.rejects(broken(made, silent), /it ends with a status of an older/);
+});
+
+t.test("wrong passes of an EphemeralJob are found", async (t) => {
+  type Observed = Parameters<EphemeralScenario["pass"]>[0];
+  type Passed = ReturnType<EphemeralScenario["pass"]>;
+  const broken = (
+    name: string,
+    read: (seen: Observed) => Partial<Observed>,
+    wrong: (passed: Passed) => Partial<Passed> = () => ({}),
+  ) => {
+    const scenario = named(ephemeralScenarios(2), `EphemeralJob ${name}`);
+    const pass = (seen: Observed): Passed => {
+      const passed = scenario.pass({ ...seen, ...read(seen) });
+      return { ...passed, ...wrong(passed) };
+    };
+    return () => explore(ephemeralWorld({ ...scenario, pass }, 0));
+  };
+  const spec =
+    (change: object) =>
+    ({ job }: Observed) => ({ job: { ...job, spec: { ...job.spec, ...change } } });
+  const result =
+    (change: (result: NonNullable<Passed["result"]>) => Passed["result"]) =>
+    (passed: Passed): Partial<Passed> => ({ result: passed.result && change(passed.result) });
+  const rightly = () => ({});
+  t.throws(broken("one at a time", spec({ parallelism: 2 })), /2 pods are at work, 1 may be/);
+  t.throws(broken("in one pod less", spec({ replicas: 2 })), /it is the turn of pod-1/);
+  t.throws(
+    broken("paused, then resumed", spec({ paused: false })),
+    /pod-1 are given containers, and the job is paused/,
+  );
+  t.throws(
+    broken("ended by its deadline", spec({ activeDeadlineSeconds: 10 })),
+    /it reports \["Failed",true/,
+  );
+  t.throws(broken("with a time to live", spec({ ttlSecondsAfterFinished: 0 })), /it is removed too early/);
+  const unaware = ({ pods = new Map() }: Observed) => ({
+    pods: new Map([...pods].map(([name, pod]) => [name, { ...pod, spec: {} }])),
+  });
+  t.throws(broken("one at a time", unaware), /pod-1 are given containers, it is the turn of pod-2/);
+  const comes = named(ephemeralScenarios(1), "EphemeralJob with a pod that comes");
+  const forgetful = (seen: Observed) => comes.pass({ ...seen, ended: undefined });
+  t.throws(
+    () => explore(ephemeralWorld({ ...comes, pass: forgetful }, 1)),
+    /pod-new are given containers, and the end of the job is planned/,
+  );
+  const silent = result(({ status: _, ...others }) => others);
+  t.throws(broken("one at a time", rightly, silent), /it ends with one: the status/);
+  t.throws(broken("one at a time", spec({ parallelism: 0 })), /2 pods without the containers/);
+  const endless = () => ({ isFollowing: true });
+  t.throws(broken("one at a time", rightly, endless), /it ends with one following pods: true/);
 });

@@ -4,6 +4,8 @@ import { budgetWorld } from "./budget_world.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";
 import { cronScenarios, cronWorld } from "./cron_jobs.ts";
 import { daemonSetScenarios } from "./daemon_sets.ts";
+import { ephemeralScenarios } from "./ephemeral_jobs.ts";
+import { ephemeralWorld } from "./ephemeral_world.ts";
 import type { SmallWorld } from "./explore.ts";
 import { imageListPullScenarios, imageListPullWorld } from "./image_list_pull_jobs.ts";
 import { imagePullScenarios } from "./image_pull_jobs.ts";
@@ -47,4 +49,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: budgetWorld(scenario, mishaps) };
   for (const scenario of spreadScenarios(pods, mishaps))
     yield { name: scenario.name, world: spreadWorld(scenario, mishaps) };
+  for (const scenario of ephemeralScenarios(pods))
+    yield { name: scenario.name, world: ephemeralWorld(scenario, mishaps) };
 }
