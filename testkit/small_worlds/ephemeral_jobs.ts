@@ -95,7 +95,7 @@ export function ephemeralScenarios(pods: number): EphemeralScenario[] {
       "with a pod that takes none",
       [go()],
       { one: ["Unknown"] },
-      { habits: { "pod-1": "refuses" }, lastsMs: 2000 },
+      { habits: { "pod-1": "refuses" }, lastsMs: 5000 },
     ),
     scenario("with a pod that goes", [
       go(),

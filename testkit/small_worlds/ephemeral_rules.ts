@@ -66,12 +66,12 @@ function containersIn(pod: JsonObject): { readonly name: string; readonly mark: 
   });
 }
 
-/** Rule 4, with docs/compatibility.md: what was added counts until it ends, and who took none comes last. */
+/** Rule 4, with docs/compatibility.md: what was added counts until it ends, and who took none comes last, in turn. */
 export function checkInjection(
   job: EphemeralJob,
   pods: Pods,
   given: readonly string[],
-  refusing: ReadonlySet<string>,
+  refusing: readonly string[],
 ): void {
   const { spec, status, metadata } = job;
   if (spec.paused === true) throw new Error(`${given} are given containers, and the job is paused`);
@@ -79,8 +79,9 @@ export function checkInjection(
     throw new Error(`${given} are given containers, and the job is over`);
   const targets = targetsOf(job, pods);
   const free = targets.filter(({ fate }) => fate === "free");
-  const order = [...free.filter(({ uid }) => !refusing.has(uid)), ...free].map(({ name }) => name);
-  const turn = [...new Set(order)].slice(0, given.length);
+  const willing = free.filter(({ uid }) => !refusing.includes(uid));
+  const refused = refusing.flatMap((uid) => free.filter((target) => target.uid === uid));
+  const turn = [...willing, ...refused].map(({ name }) => name).slice(0, given.length);
   if (!jsonEqual(turn, given)) throw new Error(`${given} are given containers, it is the turn of ${turn}`);
   const busy = given.length + countOf(targets, "waiting", "running");
   const { parallelism = 1 } = spec;

@@ -243,7 +243,9 @@ class EphemeralWorld {
     if (job === undefined) return withWorker(state, name, over);
     const observed: JobObserved = { ...worker, job, pods: undefined, now };
     const isQueued = worker.isQueued || isFollowedUp(observed, outcomes, error);
-    const known = new Map([...worker.outcomes, ...outcomes]);
+    // The newest come last.
+    const older = [...worker.outcomes].filter(([uid]) => !outcomes.has(uid));
+    const known = new Map([...older, ...outcomes]);
     return withWorker(state, name, { ...over, isQueued, outcomes: known });
   }
 
@@ -322,7 +324,7 @@ class EphemeralWorld {
 }
 
 function ofOutcomes(outcomes: Worker["outcomes"]): unknown {
-  return [...outcomes].map(([uid, { error }]) => `${uid} ${error !== undefined}`).sort();
+  return [...outcomes].map(([uid, { error }]) => `${uid} ${error !== undefined}`);
 }
 
 function namesOf(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): string[] {
@@ -403,7 +405,7 @@ function check(observed: JobObserved, worker: Worker, { status, effects = [] }: 
     const names = given.map((write) => write.name);
     if (worker.ended?.job === job)
       throw new Error(`${names} are given containers, and the end of the job is planned`);
-    checkInjection(job, pods, names, new Set(refusing));
+    checkInjection(job, pods, names, refusing);
   }
   const types = effects.map(({ type }) => type);
   if (types.includes("delete object")) checkRemoval(job, now);

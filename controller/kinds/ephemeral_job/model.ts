@@ -33,7 +33,7 @@ export interface EphemeralJobObserved {
   readonly job: EphemeralJob;
   /** Pods that the selector matches. */
   readonly pods: readonly ObservedPod[];
-  /** UIDs of pods that did not take the containers when they were last asked to: others go first. */
+  /** UIDs of pods that did not take the containers when they were last asked to, in that order: others go first. */
   readonly refusing: ReadonlySet<string>;
   /** Milliseconds since the epoch. */
   readonly now: number;

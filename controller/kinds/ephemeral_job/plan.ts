@@ -46,5 +46,8 @@ function nextPods(
   const room = Math.max(0, (spec.parallelism ?? 1) - busy);
   const todo = targets.filter(({ state }) => state === "todo").map(({ pod }) => pod);
   const willing = todo.filter(({ uid }) => !refusing.has(uid));
-  return [...willing, ...todo.filter(({ uid }) => refusing.has(uid))].slice(0, room);
+  const byUid = new Map(todo.map((pod) => [pod.uid, pod]));
+  // In turn, because one that refuses for good is not to hold up one that refused once.
+  const refused = [...refusing].flatMap((uid) => byUid.get(uid) ?? []);
+  return [...willing, ...refused].slice(0, room);
 }

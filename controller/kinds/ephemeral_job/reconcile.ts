@@ -28,7 +28,7 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
   readonly #needs: SelectionNeeds<ObservedPod>;
   /** How long events of a job's pods are gathered, by key; milliseconds. */
   readonly #gathering = new Map<string, number>();
-  /** By key: UIDs of pods that did not take the containers. */
+  /** By key: UIDs of pods that did not take the containers, the one that was asked last at the end. */
   readonly #refusing = new Map<string, Set<string>>();
   /** By key: an end that is to be stored of exactly this version of the job. Pods that come meanwhile are too late. */
   readonly #ends = new Map<string, { readonly job: EphemeralJob; readonly result: Result }>();
@@ -77,8 +77,8 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     if (writes.size === 0 || this.#deps.objects.get(key) === undefined) return;
     const refusing = this.#refusing.get(key) ?? new Set<string>();
     for (const [uid, outcome] of writes) {
-      if (outcome.error === undefined) refusing.delete(uid);
-      else refusing.add(uid);
+      refusing.delete(uid);
+      if (outcome.error !== undefined) refusing.add(uid);
     }
     this.#refusing.set(key, refusing);
     if (error === undefined) this.#deps.queue.add(key);

@@ -115,6 +115,20 @@ t.test("a pod that refuses is reported, and the others go first from then on", a
   await s.stop();
 });
 
+// docs/compatibility.md: a pod that takes no containers is tried last.
+t.test("a pod that refuses for good does not hold up one that refused once", async (t) => {
+  const refusing = new Set(["p1", "p2"]);
+  const s = scene({ parallelism: 1 }, refusing);
+  for (const name of refusing) s.server.put("pods", running(name));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  for (let pass = 0; pass < 2; pass++) await t.rejects(s.shell.reconcile(key), { code: "Invalid" });
+  refusing.delete("p2");
+  for (let pass = 0; pass < 2; pass++) await s.shell.reconcile(key).catch(() => undefined);
+  t.same(s.injected(), ["p2 ephemeralcontainers"]);
+  await s.stop();
+});
+
 t.test("a job whose only pod refuses shows its status all the same", async (t) => {
   const s = scene({}, new Set(["p1"]));
   s.server.put("pods", running("p1"));
