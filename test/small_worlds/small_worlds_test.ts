@@ -5,6 +5,10 @@ import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_wo
 import { type BudgetActors, budgetWorld } from "../../testkit/small_worlds/budget_world.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
 import { type CronScenario, cronScenarios, cronWorld } from "../../testkit/small_worlds/cron_jobs.ts";
+import {
+  type DistributionScenario,
+  distributionWorld,
+} from "../../testkit/small_worlds/distribution_world.ts";
 import { ephemeralScenarios } from "../../testkit/small_worlds/ephemeral_jobs.ts";
 import { type EphemeralScenario, ephemeralWorld } from "../../testkit/small_worlds/ephemeral_world.ts";
 import { explore, exploreAwaiting, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
@@ -17,6 +21,7 @@ import { imagePullScenarios } from "../../testkit/small_worlds/image_pull_jobs.t
 import { forgets, type PlannedKind, type Workload } from "../../testkit/small_worlds/plan_world.ts";
 import { budgetScenarios } from "../../testkit/small_worlds/pod_unavailable_budgets.ts";
 import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_world.ts";
+import { distributionScenarios } from "../../testkit/small_worlds/resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
 import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenarios.ts";
 import { sidecarSetScenarios } from "../../testkit/small_worlds/sidecar_sets.ts";
@@ -39,8 +44,8 @@ t.test("three pods without a mishap: every order of events ends as it should", a
 t.test("two pods, or nodes, of a large world without a mishap: nothing goes wrong", async (t) => {
   for (const one of smallWorlds(2, 0)) {
     if (!isLarge(one)) continue;
-    // Each move of these asks for pods from the start again.
-    const most = one.name.startsWith("WorkloadSpread ") ? 200 : 1000;
+    // Each move of these asks the real code from the start again.
+    const most = /^(WorkloadSpread|ResourceDistribution) /.test(one.name) ? 150 : 1000;
     const { states, isWhole } = await exploreAwaiting(one.world, most);
     t.ok(isWhole || states >= most, `${one.name}: ${states} states`);
   }
@@ -56,6 +61,10 @@ t.test("two pods and a mishap: nothing goes wrong in the states next to the star
   for (const scenario of unitedScenarios(2, 1)) {
     const { states } = explore(unitedWorld(scenario, 1), 300);
     t.ok(states >= 300, `${scenario.name}: ${states} states`);
+  }
+  for (const scenario of distributionScenarios(2)) {
+    const { states } = await exploreAwaiting(distributionWorld(scenario, 1), 100);
+    t.ok(states >= 100, `${scenario.name}: ${states} states`);
   }
   for (const scenario of cronScenarios(2)) {
     const { states, isWhole } = explore(cronWorld(scenario, 1), 300);
@@ -536,4 +545,59 @@ t.test("wrong passes of an EphemeralJob are found", async (t) => {
   t.throws(broken("one at a time", spec({ parallelism: 0 })), /2 pods without the containers/);
   const endless = () => ({ isFollowing: true });
   t.throws(broken("one at a time", rightly, endless), /it ends with one following pods: true/);
+});
+
+t.test("wrong controllers of a ResourceDistribution are found", async (t) => {
+  type Reconciler = ReturnType<DistributionScenario["make"]>;
+  type Result = NonNullable<Awaited<ReturnType<Reconciler["reconcile"]>>>;
+  type Effect = NonNullable<Result["effects"]>[number];
+  type WriteEffect = Extract<Effect, { type: "writes" }>["writes"][number];
+  const broken = (name: string, wrong: (result: Result) => Result) => {
+    const scenario = named(distributionScenarios(2), `ResourceDistribution ${name}`);
+    const make: typeof scenario.make = (deps) => {
+      const whole = scenario.make(deps);
+      return {
+        writes: whole.writes ?? {},
+        forget: (...all) => whole.forget?.(...all),
+        executed: (...all) => whole.executed?.(...all),
+        async reconcile(object, key) {
+          const result = await whole.reconcile(object, key);
+          return result && wrong(result);
+        },
+      };
+    };
+    return exploreAwaiting(distributionWorld({ ...scenario, make }, 0));
+  };
+  const writing =
+    (change: (write: WriteEffect) => readonly WriteEffect[]) =>
+    ({ effects = [], ...rest }: Result): Result => ({
+      ...rest,
+      effects: effects.map((effect) =>
+        effect.type === "writes" ? { ...effect, writes: effect.writes.flatMap(change) } : effect,
+      ),
+    });
+  const made = "as it was made";
+  const unconfirmed = ({ effects = [], ...rest }: Result): Result => ({
+    ...rest,
+    effects: effects.filter(({ type }) => type !== "confirm object"),
+  });
+  await t.rejects(broken(made, unconfirmed), /create in ns-1 unconfirmed/);
+  const unguarded = writing((write) => {
+    if (write.type !== "patch" || write.patch.type === "json") return [write];
+    return [{ ...write, patch: { type: "merge", body: { ...write.patch.body, metadata: {} } } }];
+  });
+  await t.rejects(broken("with other data", unguarded), /patch in ns-1 of any object/);
+  const twice = writing((write) => [write, write]);
+  await t.rejects(broken(made, twice), /ns-1 is written twice at a time/);
+  const early = { desired: 2, succeeded: 2, observedGeneration: 1 };
+  await t.rejects(
+    broken(made, (result) => ({ ...result, status: early })),
+    /2 copies are reported, there are 0/,
+  );
+  await t.rejects(
+    broken(made, ({ status: _, ...rest }) => rest),
+    /it ends with the counts/,
+  );
+  const idle = ({ effects: _, ...rest }: Result): Result => rest;
+  await t.rejects(broken(made, idle), /it ends with no copy in ns-1,ns-2/);
 });

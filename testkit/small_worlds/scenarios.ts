@@ -4,6 +4,7 @@ import { budgetWorld } from "./budget_world.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";
 import { cronScenarios, cronWorld } from "./cron_jobs.ts";
 import { daemonSetScenarios } from "./daemon_sets.ts";
+import { distributionWorld } from "./distribution_world.ts";
 import { ephemeralScenarios } from "./ephemeral_jobs.ts";
 import { ephemeralWorld } from "./ephemeral_world.ts";
 import type { SmallWorld } from "./explore.ts";
@@ -12,6 +13,7 @@ import { imagePullScenarios } from "./image_pull_jobs.ts";
 import type { Workload } from "./plan_world.ts";
 import { budgetScenarios } from "./pod_unavailable_budgets.ts";
 import { pullWorld } from "./pull_world.ts";
+import { distributionScenarios } from "./resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
 import { sidecarSetScenarios } from "./sidecar_sets.ts";
 import { spreadWorld } from "./spread_world.ts";
@@ -51,4 +53,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: spreadWorld(scenario, mishaps) };
   for (const scenario of ephemeralScenarios(pods))
     yield { name: scenario.name, world: ephemeralWorld(scenario, mishaps) };
+  for (const scenario of distributionScenarios(pods))
+    yield { name: scenario.name, world: distributionWorld(scenario, mishaps) };
 }
