@@ -128,7 +128,7 @@ export interface BackgroundEffect {
   readonly type: "background";
   /** Another attempt than the last one is not held back. */
   readonly attempt: string;
-  readonly effects: readonly SequenceEffect[];
+  readonly effects: readonly (SequenceEffect | ConfirmEffect)[];
 }
 
 export interface EventEffect {

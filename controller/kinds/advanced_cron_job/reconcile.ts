@@ -1,6 +1,6 @@
 /** AdvancedCronJobs: children from the caches, deletions before the creation, in the background. */
 import type { AdvancedCronJob } from "../../../crds/index.ts";
-import type { KindEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
+import type { ConfirmEffect, KindEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
 import type { Writables } from "../../runtime/executor/executor.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
@@ -64,18 +64,23 @@ function writesOf({ metadata }: AdvancedCronJob, { creation, deletions }: CronJo
   const removals = deletions.map(({ kind, name, uid }): WriteEffect => {
     return { type: "delete", resource: childResources[kind], namespace, name, uid, cascade: true, priority };
   });
-  const effects: (WriteEffect | WritesEffect)[] = [{ type: "writes", pace: "at once", writes: removals }];
+  const effects: (WriteEffect | WritesEffect | ConfirmEffect)[] = [
+    { type: "writes", pace: "at once", writes: removals },
+  ];
   if (creation !== undefined) {
     const { kind, name, body } = creation;
-    effects.push({
-      type: "create",
-      resource: childResources[kind],
-      namespace,
-      name,
-      body,
-      existing: "own",
-      priority,
-    });
+    effects.push(
+      { type: "confirm object" },
+      {
+        type: "create",
+        resource: childResources[kind],
+        namespace,
+        name,
+        body,
+        existing: "own",
+        priority,
+      },
+    );
   }
   // Another run, or a changed object, is tried at once.
   return [{ type: "background", attempt: `${generation} ${creation?.name ?? ""}`, effects }];

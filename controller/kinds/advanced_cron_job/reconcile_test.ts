@@ -28,7 +28,10 @@ function scene(names: readonly string[]) {
   };
   const refused = () => Promise.reject(new KubeError("MethodNotAllowed", "only creations are served here"));
   const client: Client = {
-    get: refused,
+    get: async (resource, { name }) => {
+      if (!stored.has(name)) throw new KubeError("NotFound", `${name} is gone`);
+      return decode(resource, name);
+    },
     list: refused,
     replace: refused,
     patch: async (resource, { name }, { body }) => {
@@ -152,4 +155,21 @@ t.test("one that is paused before it ever ran is marked as followed, once", asyn
   t.equal(Object(stored.get("cron")?.["metadata"]).resourceVersion, written);
   await shell.drained();
   queue.stop();
+});
+
+// What is made for one that is gone is collected, and would be made again for as long as its watch is away.
+t.test("of a cron job that the server does not have any more, or is deleting, no run starts", async (t) => {
+  for (const gone of [true, false]) {
+    const { shell, creations, stored, clock } = scene(["cron"]);
+    const { metadata, ...rest } = stored.get("cron") ?? {};
+    if (gone) stored.delete("cron");
+    else
+      stored.set("cron", {
+        ...rest,
+        metadata: { ...Object(metadata), deletionTimestamp: "2026-01-01T00:00:59Z" },
+      });
+    await shell.reconcile("ns/cron");
+    await clock.settle();
+    t.strictSame(creations, []);
+  }
 });

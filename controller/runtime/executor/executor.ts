@@ -19,6 +19,7 @@ import {
 import type {
   AttemptsEffect,
   BackgroundEffect,
+  ConfirmEffect,
   EditEffect,
   Effect,
   EventEffect,
@@ -109,10 +110,12 @@ export class Executor {
   /** Rejects with the first failure that ends the pass. `outcomes` gets every write that has an `id`. */
   async execute(
     subject: PlanSubject,
-    effect: Effect | SpendBudgetEffect,
+    effect: Effect | ConfirmEffect | SpendBudgetEffect,
     outcomes: Map<string, WriteOutcome>,
   ): Promise<void> {
     switch (effect.type) {
+      case "confirm object":
+        return this.confirm(subject);
       case "event":
         return this.#record(subject, effect);
       case "writes":
@@ -246,6 +249,11 @@ export class Executor {
         queue.add(key);
       });
     this.#inBackground.set(uid, ended);
+  }
+
+  /** Rejects where the object of the plan is gone, or is being deleted. */
+  protected confirm({ key }: PlanSubject): Promise<void> {
+    throw new Error(`${key} is no object that the server could confirm`);
   }
 
   async #spendBudget({ pod }: SpendBudgetEffect): Promise<void> {

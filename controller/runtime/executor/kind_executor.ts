@@ -1,10 +1,11 @@
 /** Carries out the effects of a kind: those about the object of the plan, and all others. No policy lives here. */
 
+import { KubeError } from "../../../kube/index.ts";
 import type { KindEffect, SpendBudgetEffect, WriteOutcome } from "../../plan/effects.ts";
 import { eventTarget } from "../../plan/event_target.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Reconciler, StatusObject } from "../reconciler.ts";
-import { Executor } from "./executor.ts";
+import { Executor, type PlanSubject } from "./executor.ts";
 import { isAboutObject, OwnObject, type Written } from "./own_object.ts";
 
 type Settings<T> = Pick<Reconciler<T>, "writes" | "editEnded" | "flow" | "renewed">;
@@ -44,5 +45,10 @@ export class KindExecutor<T extends StatusObject> extends Executor {
       return this.reported(subject, effect, () => this.#own.write(key, object, effect));
     await this.execute(subject, effect, outcomes);
     return { object };
+  }
+
+  protected override async confirm({ key, uid }: PlanSubject): Promise<void> {
+    if (!(await this.#own.exists(key, uid, { priority: "high" })))
+      throw new KubeError("NotFound", `${key} is being deleted, or is another one by now`);
   }
 }

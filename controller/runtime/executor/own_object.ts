@@ -54,12 +54,12 @@ export class OwnObject<T extends StatusObject> {
       case "delete object":
         return { object: await this.#delete(key, metadata, effect) };
       case "confirm object":
-        return (await this.#exists(key, metadata, effect)) ? { object } : { object, rest: [] };
+        return (await this.exists(key, metadata.uid ?? "", effect)) ? { object } : { object, rest: [] };
     }
   }
 
   /** Asks the server itself: the cache may not know yet that the object is gone. */
-  async #exists(key: string, { uid = "" }: ObjectMeta, effect: Settings): Promise<boolean> {
+  async exists(key: string, uid: string, effect: Settings = {}): Promise<boolean> {
     const { client, resource } = this.#deps;
     const { metadata } = await client.get(resource, refOf(key), this.#options(uid, effect));
     return metadata.uid === uid && metadata.deletionTimestamp === undefined;
