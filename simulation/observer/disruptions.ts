@@ -300,11 +300,13 @@ function beyondPartition(
   const wasNewest = pod.before !== undefined && revisionOf(pod.before) === revision;
   if (!isNewest(pod) || (wasNewest && !isNew)) return [];
   const there = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now));
+  // Each stands for the node that it has left.
+  const unheard = [...pods.values()].filter((each) => !there.includes(each) && each.wentAt >= heard).length;
   const counts = ({ bornAt }: SeenPod): boolean => kind.replicas(newest) !== undefined || bornAt < heard;
   const updated = there.filter((each) => isNewest(each) && counts(each)).length;
   const most = Math.max(
     ...states.map((state) => {
-      const replicas = kind.replicas(state) ?? there.length;
+      const replicas = kind.replicas(state) ?? there.length + unheard;
       return Math.max(replicas, there.length) - kind.partition(state, replicas);
     }),
   );
