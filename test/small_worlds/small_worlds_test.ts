@@ -1,4 +1,4 @@
-/** Small worlds of rollouts, and whether a wrong one is found. */
+/** Small worlds of all kinds that have some, and how they are explored. */
 import t from "tap";
 import { explore, exploreAwaiting, type SmallWorld, WentWrong } from "../../testkit/small_worlds/explore.ts";
 import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenarios.ts";

@@ -1,4 +1,4 @@
-/** All small worlds of rollouts. */
+/** All small worlds. */
 import { broadcastJobScenarios, broadcastJobWorld } from "./broadcast_jobs.ts";
 import { budgetWorld } from "./budget_world.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";

@@ -36,7 +36,7 @@ export type SpreadWrite =
     }
   | { readonly to: "pod"; readonly pod: Pod; readonly metadata: JsonObject };
 
-export const NAMESPACE = "default";
+const NAMESPACE = "default";
 export const SPREAD_KEY = `${NAMESPACE}/spread`;
 export const MATCHED = "apps.kruise.io/matched-workloadspread";
 export const COST = "controller.kubernetes.io/pod-deletion-cost";
@@ -91,7 +91,7 @@ export function versionOf(pod: Pod): string {
 }
 
 /** What its annotation says. */
-export function matchOf({ annotations }: Pick<Pod, "annotations">): { subset?: string; uid?: string } {
+function matchOf({ annotations }: Pick<Pod, "annotations">): { subset?: string; uid?: string } {
   return JSON.parse(annotations[MATCHED] ?? "{}");
 }
 
@@ -104,7 +104,7 @@ export function keyOf(pod: Pod): string {
   return matchOf(pod).uid ?? pod.name;
 }
 
-export function isActive({ deletionAt, phase }: Pod): boolean {
+function isActive({ deletionAt, phase }: Pod): boolean {
   return deletionAt === undefined && phase !== "Succeeded" && phase !== "Failed";
 }
 

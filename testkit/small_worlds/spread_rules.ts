@@ -24,12 +24,12 @@ interface Row {
   replicas: number;
 }
 
-export function isPercent({ maxReplicas }: WorkloadSpreadSubset): boolean {
+function isPercent({ maxReplicas }: WorkloadSpreadSubset): boolean {
   return typeof maxReplicas === "string";
 }
 
 /** Section 2: a percentage is rounded up. */
-export function capOf({ maxReplicas }: WorkloadSpreadSubset, size: number): number {
+function capOf({ maxReplicas }: WorkloadSpreadSubset, size: number): number {
   if (typeof maxReplicas === "number") return maxReplicas;
   if (typeof maxReplicas !== "string") return Number.POSITIVE_INFINITY;
   return Math.ceil((Number.parseInt(maxReplicas, 10) * size) / 100);

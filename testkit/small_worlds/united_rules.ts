@@ -1,14 +1,12 @@
 /** What must not happen to the workloads of a UnitedDeployment, read from the rules of its spec once more. Spec: uniteddeployment 4. */
-import { REVISION_LABEL } from "../../controller/kinds/united_deployment/names.ts";
 import { type SubsetWorkload, workloadOf } from "../../controller/kinds/united_deployment/workload.ts";
 import { workloadKinds } from "../../controller/kinds/united_deployment/workloads.ts";
 import type { WriteEffect } from "../../controller/plan/effects.ts";
 import { subsetTemplatesOf, type UnitedDeployment, type UnitedDeploymentStatus } from "../../crds/index.ts";
 import { applyMergePatch } from "../../kube/core/index.ts";
-import type { Pod } from "../../kube/index.ts";
 import type { Pass, PassWrite } from "./effect_passes.ts";
 import { isReady } from "./plan_world.ts";
-import { podsOf, type Server, subsetOf, targetOf } from "./united_server.ts";
+import { podsOf, revisionOf, type Server, subsetOf, targetOf } from "./united_server.ts";
 
 /** What is asked for from some moment on, and what has come of it where nothing is left to be done. */
 export interface UnitedStage {
@@ -194,10 +192,6 @@ function afterWrite(server: Server, write: WriteEffect): SubsetWorkload | undefi
   const stored = server.workloads.find(({ seen }) => seen.name === write.name);
   if (write.type === "delete" || stored === undefined) return undefined;
   return workloadOf(kind, applyMergePatch(stored.json, write.patch.body));
-}
-
-function revisionOf({ labels }: Pod | SubsetWorkload): string {
-  return labels[REVISION_LABEL] ?? "";
 }
 
 /** Rule 3: nothing is made of a revision that is still to be stored. */
