@@ -273,6 +273,12 @@ t.test("wrong plans of an AdvancedCronJob are found", async (t) => {
   t.throws(broken("that allows runs beside each other", early), /is run too early/);
   const forgetful = (seen: Observed): Observed => ({ ...seen, children: [] });
   t.throws(broken("that forbids runs beside each other", forgetful), /is run beside/);
+  const scenario = named(cronScenarios(2), "AdvancedCronJob without a history");
+  const merged: CronScenario["result"] = (job, plan) => {
+    const { exactStatus: _, ...result } = scenario.result(job, plan);
+    return result;
+  };
+  t.throws(() => explore(cronWorld({ ...scenario, result: merged }, 1)), /runs twice/);
 });
 
 t.test("wrong guards and plans of a PodUnavailableBudget are found", async (t) => {

@@ -4,13 +4,14 @@
  */
 import type { Child } from "../../controller/kinds/advanced_cron_job/observe.ts";
 import { planAdvancedCronJob } from "../../controller/kinds/advanced_cron_job/plan.ts";
-import { cronJobEffects } from "../../controller/kinds/advanced_cron_job/reconcile.ts";
+import { cronJobResult } from "../../controller/kinds/advanced_cron_job/reconcile.ts";
 import type { KindEffect } from "../../controller/plan/effects.ts";
 import type { AdvancedCronJob, AdvancedCronJobSpec } from "../../crds/index.ts";
 import { applyMergePatch, createMergePatch, timeOf } from "../../kube/core/index.ts";
 import {
   answered,
   type Failure,
+  isMet,
   nameOfWrite,
   type Pass,
   type PassWrite,
@@ -35,6 +36,7 @@ export interface CronScenario {
   readonly steps: number;
   readonly stepMs: number;
   readonly plan: typeof planAdvancedCronJob;
+  readonly result: typeof cronJobResult;
 }
 
 export interface State {
@@ -59,6 +61,7 @@ export interface State {
 }
 
 const minute = 60_000;
+const uid = "u";
 
 /** `steps`: how often the clock goes on, mostly by a minute. */
 export function cronScenarios(steps: number): CronScenario[] {
@@ -69,6 +72,7 @@ export function cronScenarios(steps: number): CronScenario[] {
     steps,
     stepMs: minute,
     plan: planAdvancedCronJob,
+    result: cronJobResult,
   });
   const asked = (spec: Partial<AdvancedCronJobSpec>): CronStage => ({ name: "as it was", spec });
   const failing: typeof scenario = (...all) => ({ ...scenario(...all), end: "failed" });
@@ -126,7 +130,14 @@ class CronWorld {
     const job: AdvancedCronJob = {
       apiVersion: "apps.kruise.io/v1beta1",
       kind: "AdvancedCronJob",
-      metadata: { name: "tick", namespace: "ns", uid: "u", generation: 1, creationTimestamp },
+      metadata: {
+        name: "tick",
+        namespace: "ns",
+        uid,
+        resourceVersion: "1",
+        generation: 1,
+        creationTimestamp,
+      },
       spec: { schedule: "*/1 * * * *", template: { broadcastJobTemplate: {} }, ...stages[0].spec },
     };
     return { job, children: [], now, steps, held: "", attempt: "", late: [], ran: [], stage: 0, mishaps };
@@ -149,7 +160,7 @@ class CronWorld {
         metadata: { ...job.metadata, generation },
         spec: { ...job.spec, ...next.spec },
       };
-      move(next.name, { stage: stage + 1, job: changed });
+      move(next.name, { stage: stage + 1, job: stored(changed) });
     }
     for (const write of underWay(pass))
       moves.push({ name: `${nameOfWrite(write)} arrives`, take: () => arrived(state, write) });
@@ -173,7 +184,7 @@ class CronWorld {
     if (state.pass !== undefined) return undefined;
     const { job, children, now, held } = state;
     const plan = this.#scenario.plan({ job, children, localZone: "UTC", now });
-    const effects = cronJobEffects(job, plan);
+    const { effects = [], exactStatus = false } = this.#scenario.result(job, plan);
     check(state, plan);
     const attempt = effects.map(attemptOf).join("");
     const pass = passOf(
@@ -184,9 +195,13 @@ class CronWorld {
     // What is begun in the background changes the status.
     if (pass !== undefined && attempt !== held) return { ...next, pass, attempt };
     const news = createMergePatch(job.status ?? {}, plan.status);
-    const offered =
-      Object.keys(news).length === 0 ? undefined : ({ type: "patch status", status: news } as const);
-    const status = state.status ?? offered;
+    const { resourceVersion = "" } = job.metadata;
+    const offered: PassWrite = {
+      type: "patch status",
+      status: news,
+      ...(exactStatus ? { resourceVersion } : {}),
+    };
+    const status = state.status ?? (Object.keys(news).length === 0 ? undefined : offered);
     return status === state.status && next.job === job ? undefined : { ...next, status };
   }
 }
@@ -205,13 +220,12 @@ function mishapsOf(state: State): Move<State>[] {
     mishap(`${nameOfWrite(write)} is refused`, ended(state, write, "refused"));
   if (status !== undefined) mishap("the status is refused", { ...state, status: undefined });
   if (pass !== undefined || status !== undefined) {
-    // Its status is lost with it.
     mishap("the controller dies", {
       ...state,
       pass: undefined,
       status: undefined,
       held: "",
-      late: [...late, ...underWay(pass)],
+      late: [...late, ...underWay(pass), ...(status === undefined ? [] : [status])],
     });
   }
   // Of one that the status does not know nothing would be left.
@@ -273,17 +287,27 @@ function deleted(children: readonly Child[], name: string): Child[] {
 }
 
 function statusWritten(job: AdvancedCronJob, write: PassWrite): AdvancedCronJob {
-  const patch = write.type === "patch status" ? write.status : {};
-  return { ...job, status: Object(applyMergePatch(job.status ?? {}, patch)) };
+  if (write.type !== "patch status" || !isExpected(job, write)) return job;
+  return stored({ ...job, status: Object(applyMergePatch(job.status ?? {}, write.status)) });
+}
+
+function isExpected({ metadata }: AdvancedCronJob, write: PassWrite): boolean {
+  return isMet(write, { uid, resourceVersion: metadata.resourceVersion ?? "" });
+}
+
+/** As the version after the one that it was. */
+function stored(job: AdvancedCronJob): AdvancedCronJob {
+  const resourceVersion = `${Number(job.metadata.resourceVersion) + 1}`;
+  return { ...job, metadata: { ...job.metadata, resourceVersion } };
 }
 
 function annotated(job: AdvancedCronJob, effects: readonly KindEffect[]): AdvancedCronJob {
   const [patch] = effects.flatMap((effect) => (effect.type === "patch object" ? [effect.body] : []));
   if (patch === undefined) return job;
-  return {
+  return stored({
     ...job,
     metadata: { ...job.metadata, ...Object(applyMergePatch(job.metadata, patch.metadata ?? {})) },
-  };
+  });
 }
 
 /** What a pass is about to do. */
@@ -359,7 +383,7 @@ function unsettled({ job, children, now, ran }: State): string | undefined {
 }
 
 function keyOf({ pass, status, late, children, job, ...rest }: State): string {
-  const text = (write: PassWrite): string => textOfWrite(write);
+  const text = (write: PassWrite): string => `${isExpected(job, write)} ${textOfWrite(write)}`;
   return JSON.stringify([
     rest,
     job.spec,

@@ -14,9 +14,17 @@ function annotationOf({ scheduledSince }: CronJobPlan): KindEffect[] {
   return [{ type: "patch object", body: { metadata: { annotations } } }];
 }
 
-/** What a pass writes beside the status. */
-export function cronJobEffects(job: AdvancedCronJob, plan: CronJobPlan): KindEffect[] {
-  return [...annotationOf(plan), ...writesOf(job, plan)];
+/** What a pass comes to, but for its events. */
+export function cronJobResult(job: AdvancedCronJob, plan: CronJobPlan): Result {
+  const effects = [...annotationOf(plan), ...writesOf(job, plan)];
+  // The status remembers the last run: one that comes late would have later ones run again.
+  return {
+    status: plan.status,
+    exactStatus: true,
+    effects,
+    settled: true,
+    requeueAfterMs: plan.requeueAfterMs,
+  };
 }
 
 export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
@@ -39,9 +47,8 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   reconcile(job: AdvancedCronJob): Result {
     const { uid = "", generation = 0 } = job.metadata;
     const plan = planAdvancedCronJob(observeAdvancedCronJob(job, this.#children, this.#deps.clock.now()));
-    const { status, requeueAfterMs } = plan;
-    const effects = [...this.#eventsOf(uid, generation, plan), ...cronJobEffects(job, plan)];
-    return { status, effects, settled: true, requeueAfterMs };
+    const { effects = [], ...result } = cronJobResult(job, plan);
+    return { ...result, effects: [...this.#eventsOf(uid, generation, plan), ...effects] };
   }
 
   /** Once a generation. */
