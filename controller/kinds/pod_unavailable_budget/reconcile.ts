@@ -240,7 +240,10 @@ function isResized<T>(change: Change<T>, sizeOf: (object: T) => readonly unknown
   return JSON.stringify(sizeOf(change.before)) !== JSON.stringify(sizeOf(change.object));
 }
 
-/** Only what can change the counts: a pod comes, goes, is marked, or turns available or unavailable (rule 26). */
+/**
+ * Only what can change the counts: a pod comes, goes, is marked, turns available or unavailable (rule 26), or gets another owner, by
+ * which it is of the target or not.
+ */
 function matters(change: Change<Pod>): boolean {
   if (change.type !== "changed") return true;
   const { before, object } = change;
@@ -248,6 +251,7 @@ function matters(change: Change<Pod>): boolean {
     isActive(before) !== isActive(object) ||
     isAvailableToBudget(before) !== isAvailableToBudget(object) ||
     isMarked(before) !== isMarked(object) ||
+    before.controller?.uid !== object.controller?.uid ||
     before.annotations[relatedBudgetAnnotation] !== object.annotations[relatedBudgetAnnotation]
   );
 }
