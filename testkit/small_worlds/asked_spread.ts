@@ -7,13 +7,14 @@ import { writersOf } from "../../controller/plan/owners.ts";
 import { workloadSpreadResource } from "../../controller/plan/resources.ts";
 import { SharedInformers } from "../../controller/runtime/informers.ts";
 import type { WorkloadSpread } from "../../crds/index.ts";
-import type { JsonPatchOperation } from "../../kube/core/index.ts";
+import type { JsonPatchOperation, ObjectRef } from "../../kube/core/index.ts";
 import {
   KubeError,
   nullLog,
   nullMetrics,
   type Patch,
   type Pod,
+  podResource,
   type Resource,
   type Writer,
 } from "../../kube/index.ts";
@@ -46,10 +47,11 @@ export interface Question {
 /** What it waits for. */
 export type Step =
   | { readonly is: "idle" | "sleeping" | "reading" | "sizing" }
+  | { readonly is: "looking"; readonly pod: string }
   | { readonly is: "writing"; readonly patch: readonly JsonPatchOperation[] };
 
-/** What it has read or written; how many pods the workload wants; the write was refused; it has slept. */
-export type Reply = WorkloadSpread | number | "conflict" | "slept";
+/** What it has read or written; how many pods the workload wants; the write was refused; it has slept; there is no such pod, or this one. */
+export type Reply = WorkloadSpread | number | "conflict" | "slept" | "gone" | { readonly uid: string };
 
 /** A new pod is as its subset makes it. */
 export interface Answer extends Question {
@@ -101,8 +103,7 @@ function started(now: number) {
       waiting.push({ step, hear });
     });
   const spreadFrom = async <T>({ codec, plural }: Resource<T>, step: Step): Promise<T> => {
-    if (plural !== workloadSpreadResource.plural)
-      throw new KubeError("NotFound", `there are no ${plural}`, { status: 404 });
+    if (plural !== workloadSpreadResource.plural) throw notFound(plural);
     const reply = await replyTo(step);
     // As the server answers a test that fails.
     if (reply === "conflict") throw new KubeError("Invalid", "it is another one", { status: 422 });
@@ -112,9 +113,19 @@ function started(now: number) {
     if (patch.type !== "json") throw new Error(`a patch of the type ${patch.type}`);
     return { is: "writing", patch: patch.body };
   };
+  const server = fakeServer();
+  const looked = async ({ namespace, name }: ObjectRef): Promise<void> => {
+    const reply = await replyTo({ is: "looking", pod: name });
+    if (typeof reply !== "object" || !("uid" in reply)) throw notFound(name);
+    server.put("pods", { metadata: { namespace, name, uid: reply.uid } });
+  };
   const client = {
-    ...fakeServer().client,
-    get: <T>(resource: Resource<T>) => spreadFrom(resource, { is: "reading" }),
+    ...server.client,
+    get: async <T>(resource: Resource<T>, ref: ObjectRef) => {
+      if (resource.plural !== podResource.plural) return spreadFrom(resource, { is: "reading" });
+      await looked(ref);
+      return server.client.get(resource, ref);
+    },
     patch: (<T>(resource: Resource<T>, _: unknown, patch: Patch) =>
       spreadFrom(resource, writing(patch))) satisfies Writer["patch"],
     request: async (_: string, path: string) =>
@@ -148,6 +159,10 @@ function started(now: number) {
     },
   });
   return { placement, cache: shared.cacheOf(workloadSpreadResource), waiting };
+}
+
+function notFound(what: string): KubeError {
+  return new KubeError("NotFound", `there is no ${what}`, { status: 404 });
 }
 
 async function answered(placement: PodPlacement, question: Question): Promise<Answer> {

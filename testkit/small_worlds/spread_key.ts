@@ -85,7 +85,9 @@ export function spreadKey(state: State): string {
 }
 
 function replyText(reply: Reply): string {
-  return typeof reply === "object" ? "spread" : `${reply}`;
+  if (typeof reply !== "object") return `${reply}`;
+  // Of those that had its name before it.
+  return "uid" in reply ? `pod ${reply.uid.split("~")[1]}` : "spread";
 }
 
 function describe(pod: Pod, now: number): string {

@@ -194,6 +194,10 @@ class SpreadWorld {
     const { cluster } = state;
     if (step.is === "sleeping") return this.#consult(state, at, { is: "hears", reply: "slept" });
     if (step.is === "sizing") return this.#consult(state, at, { is: "hears", reply: cluster.workload.size });
+    if (step.is === "looking") {
+      const pod = cluster.pods[step.pod];
+      return this.#consult(state, at, { is: "hears", reply: pod === undefined ? "gone" : { uid: pod.uid } });
+    }
     if (step.is !== "writing") return this.#consult(state, at, { is: "hears", reply: cluster.spread });
     const stored = this.#stored(cluster, { to: "status", patch: step.patch });
     if (stored === undefined) return this.#consult(state, at, { is: "hears", reply: "conflict" });

@@ -21,6 +21,7 @@ export type LedgerEntry =
       readonly type: "deletion";
       readonly version: string;
       readonly pod: string;
+      readonly uid: string;
       readonly subset: string;
     };
 

@@ -10,7 +10,13 @@ const now = 1_767_225_600_000;
 const at = "2026-01-01T00:00:00Z";
 
 const creation = (key: string, of = version): LedgerEntry => ({ type: "creation", version: of, key });
-const deletion = (pod: string, subset: string): LedgerEntry => ({ type: "deletion", version, pod, subset });
+const deletion = (pod: string, subset: string): LedgerEntry => ({
+  type: "deletion",
+  version,
+  pod,
+  uid: `uid-${pod}`,
+  subset,
+});
 
 function take(spread: WorkloadSpread, entry: LedgerEntry, size = -1): [WorkloadSpread, string | undefined] {
   const { subsets, status } = record(spread, [entry], size, now);

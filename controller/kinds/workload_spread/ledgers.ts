@@ -10,6 +10,7 @@ import {
   ignoreNotFound,
   isKubeError,
   KubeError,
+  podResource,
   type ReadingClient,
 } from "../../../kube/index.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
@@ -42,6 +43,10 @@ function conflictOf(key: string, cause: KubeError): KubeError {
   return new KubeError("Conflict", `${what}; try again (${cause.message})`, { cause });
 }
 
+function answer(batch: readonly Waiting[], subsets: readonly (string | undefined)[]): void {
+  for (const [index, { done }] of batch.entries()) done(subsets[index]);
+}
+
 export class Ledgers {
   readonly #deps: LedgerDeps;
   /** What waits for the next write, by the object's key; an object without a write in flight or being gathered has no entry. */
@@ -72,8 +77,7 @@ export class Ledgers {
       const batch = this.#waiting.get(key) ?? [];
       this.#waiting.set(key, []);
       try {
-        const subsets = await this.#write(key, ref, batch);
-        for (const [index, { done }] of batch.entries()) done(subsets[index]);
+        await this.#write(key, ref, batch);
       } catch (error) {
         for (const { failed } of batch) failed(error);
       }
@@ -91,21 +95,18 @@ export class Ledgers {
     }
   }
 
-  /** Where each pod of the batch goes; nowhere when the object is gone. */
-  async #write(
-    key: string,
-    ref: ObjectRef,
-    batch: readonly Waiting[],
-  ): Promise<readonly (string | undefined)[]> {
+  /** Tells where each pod of the batch goes; nowhere when the object is gone. */
+  async #write(key: string, ref: ObjectRef, batch: readonly Waiting[]): Promise<void> {
     const { spreads, clock, random } = this.#deps;
     const held = spreads.get(key);
     let spread = held ?? (await this.#newest(ref));
     let isNewest = held === undefined;
-    for (let attempt = 1; spread !== undefined; ) {
-      const { subsets, status } = await this.#decide(spread, batch);
+    let left = batch;
+    for (let attempt = 1; spread !== undefined && left.length > 0; ) {
+      const { subsets, status } = await this.#decide(spread, left);
       if (status !== undefined) {
         try {
-          return (await this.#store(spread, status)) ? subsets : [];
+          return answer(left, (await this.#store(spread, status)) ? subsets : []);
         } catch (error) {
           // Servers answer a test that fails with Invalid.
           if (!isKubeError(error, "Conflict", "Invalid")) throw error;
@@ -113,7 +114,8 @@ export class Ledgers {
         }
         await clock.sleep(FIRST_WAIT_MS * WAIT_FACTOR ** (attempt - 1) * (1 + random()));
         attempt++;
-      } else if (isNewest) return subsets;
+        left = await this.#stillThere(ref, left);
+      } else if (isNewest) return answer(left, subsets);
       // A write is refused where the version is not the newest. A decision without one needs the newest from the start.
       const seen = spreads.get(key);
       // What was faster is in the cache by now, more often than not.
@@ -122,7 +124,28 @@ export class Ledgers {
       spread = isSeen ? seen : await this.#newest(ref);
       isNewest = !isSeen;
     }
-    return [];
+    answer(left, []);
+  }
+
+  /**
+   * Without deletions of pods that are gone. The write that was refused, whose answer was lost maybe, or another request about the same pod
+   * was recorded, and the pod has been counted as gone: its place would be given away twice.
+   */
+  async #stillThere({ namespace }: ObjectRef, batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const { client } = this.#deps;
+    const areThere = await Promise.all(
+      batch.map(async ({ entry }) => {
+        if (entry.type === "creation") return true;
+        const ref = { namespace, name: entry.pod };
+        const pod = await client.get(podResource, ref, { priority: "high" }).catch(ignoreNotFound);
+        return pod?.uid === entry.uid;
+      }),
+    );
+    answer(
+      batch.filter((_, index) => !areThere[index]),
+      [],
+    );
+    return batch.filter((_, index) => areThere[index]);
   }
 
   async #decide(spread: WorkloadSpread, batch: readonly Waiting[]): Promise<Recorded> {

@@ -14,7 +14,13 @@ const plural = "workloadspreads.apps.kruise.io";
 const key = "default/web-spread";
 const version = "versionIgnored";
 const creation = (key: string): LedgerEntry => ({ type: "creation", version, key });
-const deletion = (pod: string, subset: string): LedgerEntry => ({ type: "deletion", version, pod, subset });
+const deletion = (pod: string, subset: string): LedgerEntry => ({
+  type: "deletion",
+  version,
+  pod,
+  uid: `uid-${pod}`,
+  subset,
+});
 
 function setup(spread: WorkloadSpread, wrap: (client: Client) => Client = (client) => client) {
   const server = fakeServer();
@@ -174,6 +180,25 @@ t.test("conflicts are run again, four attempts in all", async (t) => {
   await always.clock.advance(1000);
   await rejected;
   t.equal(asked, 4);
+});
+
+t.test("a deletion is recorded again after a conflict only while its pod is there", async (t) => {
+  const full = [{ name: "a", replicas: 2, missingReplicas: 0 }];
+  const spread = spreadOf([2], { status: { versionedSubsetStatuses: { [version]: full } } });
+  const { server, clock, replica, rows } = setup(spread, (client) =>
+    withFaults(client, { patch: conflictOnce() }),
+  );
+  const podNamed = (name: string, uid: string) =>
+    server.put("pods", { apiVersion: "v1", kind: "Pod", metadata: { namespace: "default", name, uid } });
+  podNamed("stays", "uid-stays");
+  podNamed("made-again", "another");
+  const { ledgers } = replica(1);
+  const pods = ["gone", "stays", "made-again"];
+  const asked = pods.map((pod) => ledgers.record(spread, deletion(pod, "a")));
+  await clock.advance(100);
+  t.strictSame(await Promise.all(asked), [undefined, "a", undefined]);
+  t.match(rows(), [{ missingReplicas: 1, deletingPods: { stays: String } }]);
+  t.strictSame(Object.keys(rows()[0].deletingPods), ["stays"]);
 });
 
 t.test("an object that is gone places nobody, and an error is everybody's of its batch", async (t) => {

@@ -388,7 +388,7 @@ class Model {
     this.#leaving.add(pod.name);
     if (!isActive(pod)) return;
     const subset = String.fromCharCode(97 + this.#subsetOf(pod));
-    const entry = { type: "deletion", version, pod: pod.name, subset } as const;
+    const entry = { type: "deletion", version, pod: pod.name, uid: pod.uid, subset } as const;
     const { status } = record(this.spread, [entry], -1, this.#now);
     if (status !== undefined) this.spread = { ...this.spread, status };
   }

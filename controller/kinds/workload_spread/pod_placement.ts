@@ -100,6 +100,7 @@ export class PodPlacement {
   async leave(pod: {
     readonly namespace: string;
     readonly name: string;
+    readonly uid: string;
     readonly labels: Labels;
     readonly annotations: Labels;
     readonly controller?: { readonly kind: string } | undefined;
@@ -111,7 +112,8 @@ export class PodPlacement {
     if (spread === undefined || spread.metadata.deletionTimestamp !== undefined) return;
     if (spread.spec.targetRef.kind === "StatefulSet" || isUnlimited(spread, match.subset)) return;
     const version = versionOf(pod.controller.kind, pod.labels);
-    await this.#ledgers.record(spread, { type: "deletion", version, pod: pod.name, subset: match.subset });
+    const { name, uid } = pod;
+    await this.#ledgers.record(spread, { type: "deletion", version, pod: name, uid, subset: match.subset });
   }
 
   /** Whether there are objects in the namespace: where there are none, nothing has to be asked about its pods. */
