@@ -35,6 +35,11 @@ t.test("a pod enqueues its owner, and the owner that it had", async (t) => {
   t.same(taken(), ["CloneSet d/web", "CloneSet d/app"]);
   caches.pods.upsert(pod("web-3", "3", []));
   t.same(taken(), ["StatefulSet d/web"], "who may adopt it by its name");
+  const labels = { "apps.kruise.io/cloneset-instance-id": "x2b4c" };
+  caches.pods.upsert({ ...pod("app-x2b4c", "4", []), labels });
+  t.same(taken(), ["CloneSet d/app"], "who waits for it to go, as it has been taken from it");
+  caches.pods.remove("d/app-x2b4c", "uid-app-x2b4c");
+  t.same(taken(), ["CloneSet d/app"]);
 });
 
 t.test("a revision that goes enqueues those of its name that may have shared it", async (t) => {

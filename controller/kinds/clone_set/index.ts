@@ -3,6 +3,7 @@ import { type CloneSet, revisedPodTemplate } from "../../../crds/index.ts";
 import { cloneSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { cloneSetWebhooks } from "./admit.ts";
+import { cloneSetClaimants } from "./claimants.ts";
 import { cloneSetMetrics } from "./metrics.ts";
 import { cloneSetReconciler } from "./reconcile.ts";
 
@@ -17,6 +18,7 @@ export const cloneSetKind: Kind<CloneSet> = {
   resource: cloneSetResource,
   sharded: true,
   revisions: revisedPodTemplate,
+  claimants: cloneSetClaimants,
   pullsImagesAhead: ({ PreDownloadImageForInPlaceUpdate }) => PreDownloadImageForInPlaceUpdate,
   reconciler: cloneSetReconciler,
   metrics: cloneSetMetrics,
