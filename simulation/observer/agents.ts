@@ -10,12 +10,17 @@ const resource = "nodeimages.apps.kruise.io";
 const over = ["Succeeded", "Failed"];
 /** Within this time an agent has what it knows in its file. */
 const savedMs = 200;
+/** Who was given up as it came back hears of it within this time. */
+const heardMs = 2_000;
+/** By whoever waits for an agent. Spec: images 2. */
+const givenUp = ["node has not responded for a long time", "pulling exceeds the activeDeadlineSeconds"];
 
 /** One order to pull: a newer version is another one. */
 interface Order {
   readonly name: string;
   readonly key: string;
   readonly phase: string;
+  readonly isGivenUp: boolean;
 }
 
 export class AgentPulls {
@@ -25,6 +30,8 @@ export class AgentPulls {
   readonly #begun = new Map<string, string>();
   /** That ended well: which order, and when. */
   readonly #done = new Map<string, { readonly key: string; readonly at: number }>();
+  /** That are given up: since when, by node and order. */
+  readonly #givenUp = new Map<string, number>();
   /** Of the newest agent of each node. */
   readonly #hears = new Map<string, boolean>();
 
@@ -35,6 +42,11 @@ export class AgentPulls {
     cluster.server.cluster.subscribe(resource, (change) => {
       if (change.type === "MODIFIED") this.#reported(change.object, change.before);
     });
+  }
+
+  /** Whether nobody waits for it any more, whatever the agent does since it is back. */
+  isGivenUp(node: string, order: string): boolean {
+    return this.#givenUp.has(`${node} ${order}`);
   }
 
   #happened(event: AgentEvent): void {
@@ -69,16 +81,30 @@ export class AgentPulls {
 
   #reported(object: StoredObject, before: StoredObject): void {
     const node = object.metadata.name ?? "";
-    const now = ordersOf(object);
+    const now = this.#cluster.clock.monotonic();
+    const orders = ordersOf(object);
     for (const order of ordersOf(before)) {
-      const found = now.find(({ key }) => key === order.key);
+      const found = orders.find(({ key }) => key === order.key);
       if (found === undefined) this.#done.delete(`${node} ${order.name}`);
-      else if (over.includes(order.phase) && !over.includes(found.phase) && this.#hears.get(node) !== false)
+      else if (found.isGivenUp && !order.isGivenUp) this.#givenUp.set(`${node} ${order.key}`, now);
+      else if (this.#isTakenUpAgain(node, order, found, now))
         this.#violation(
           `${keyOf(object)}: the pull of ${order.name} was ${order.phase}, and is ${found.phase || "forgotten"}`,
         );
     }
   }
+
+  #isTakenUpAgain(node: string, before: Order, found: Order, now: number): boolean {
+    if (!over.includes(before.phase) || over.includes(found.phase) || this.#hears.get(node) === false)
+      return false;
+    const givenUpAt = this.#givenUp.get(`${node} ${before.key}`) ?? Number.NEGATIVE_INFINITY;
+    return !before.isGivenUp || now - givenUpAt > heardMs;
+  }
+}
+
+/** Of a tag in the spec of a NodeImage. */
+export function orderOf(image: string, tag: unknown): string {
+  return `${image}:${textAt(tag, "tag")} ${at(tag, "version") ?? 0} ${textAt(tag, "createdAt")}`;
 }
 
 /** With what the status says of just this version. */
@@ -89,8 +115,12 @@ function ordersOf(object: StoredObject): Order[] {
       const status = listAt(object, "status", "imageStatuses", image, "tags").find(
         (each) => textAt(each, "tag") === textAt(tag, "tag") && (at(each, "version") ?? 0) === version,
       );
-      const name = `${image}:${textAt(tag, "tag")}`;
-      return { name, key: `${name} ${version} ${textAt(tag, "createdAt")}`, phase: textAt(status, "phase") };
+      return {
+        name: `${image}:${textAt(tag, "tag")}`,
+        key: orderOf(image, tag),
+        phase: textAt(status, "phase"),
+        isGivenUp: givenUp.includes(textAt(status, "message")),
+      };
     }),
   );
 }

@@ -9,6 +9,8 @@ import type { Seen, SeenOwner, SeenPod } from "./seen.ts";
 import { hasOrdinal, ordinalOf } from "./workloads.ts";
 
 const resource = "persistentvolumeclaims";
+/** Who has not renewed its lease for so long leads no more. */
+const renewDeadlineMs = 10_000;
 const instanceLabel = "apps.kruise.io/cloneset-instance-id";
 
 interface SeenClaim {
@@ -32,8 +34,8 @@ export class Claims {
   readonly #deleted = new Map<string, number>();
   /** Names of pods of which the deletion of a claim was refused, and when last. */
   readonly #refused = new Map<string, number>();
-  /** Who holds each lease, and since when that holds for all of them. */
-  readonly #holders = new Map<string, string>();
+  /** Who holds each lease and has renewed it when, and since when all of them are led as they are. */
+  readonly #holders = new Map<string, { readonly holder: string; readonly renewedAt: number }>();
   #ledSince = 0;
 
   constructor(cluster: ObservedCluster, seen: Seen) {
@@ -43,9 +45,11 @@ export class Claims {
     stored.subscribe(resource, (change) => this.#claimChanged(change));
     stored.subscribe("leases.coordination.k8s.io", ({ object }) => {
       const holder = textAt(object, "spec", "holderIdentity");
-      if (this.#holders.get(keyOf(object)) === holder) return;
-      this.#holders.set(keyOf(object), holder);
-      this.#ledSince = cluster.clock.monotonic();
+      const before = this.#holders.get(keyOf(object));
+      const now = cluster.clock.monotonic();
+      this.#holders.set(keyOf(object), { holder, renewedAt: now });
+      // Who renews it too late has given up meanwhile, and begins anew.
+      if (before?.holder !== holder || now - before.renewedAt >= renewDeadlineMs) this.#ledSince = now;
     });
   }
 
@@ -153,8 +157,13 @@ export class Claims {
       ({ now: each, isGone }) => !isGone && isActive(each),
     );
     const replicas = Math.max(...states.map((state) => owner.kind.replicas(state) ?? 0));
-    const isNew = (name: string): boolean =>
-      (this.#claims.get(`${pod.now.metadata.namespace}/${name}`)?.bornAt ?? 0) > now - staleMs;
+    // What somebody else has made by the name of one that was free is not the set's.
+    const isNew = (name: string): boolean => {
+      const claim = this.#claims.get(`${pod.now.metadata.namespace}/${name}`);
+      return (
+        claim !== undefined && claim.bornAt > now - staleMs && controllerOf(claim.alive)?.uid === pod.owner
+      );
+    };
     if (active.length < replicas || !claimsOf(pod.now).every(isNew)) return [];
     return [...this.#claims.values()]
       .filter(({ alive, bornAt, endedAt }) => {

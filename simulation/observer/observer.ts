@@ -55,7 +55,7 @@ export class Observer {
     this.#claims = new Claims(cluster, seen);
     const all = { ...rules, claims: this.#claims.rule, insistence: this.#insistence.rule };
     const { server, clock } = cluster;
-    new AgentPulls(cluster, (text) => this.violation("agents", text));
+    const agentPulls = new AgentPulls(cluster, (text) => this.violation("agents", text));
     new Restarts(cluster, (text) => this.violation("restarts", text));
     for (const resource of owned) {
       server.cluster.subscribe(resource, ({ type, object }) => {
@@ -73,6 +73,7 @@ export class Observer {
         ...write,
         cluster,
         seen,
+        agentPulls,
         pod,
         now,
         staleMs: staleMsAt(now),

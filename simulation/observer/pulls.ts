@@ -1,6 +1,7 @@
 /** ImagePullJobs and EphemeralJobs: no more nodes and pods at a time than they say. ConfigMaps of others stay as they are. */
 import type { StoredObject } from "../../sandbox/index.ts";
 import { theirsLabel } from "../applied.ts";
+import { type AgentPulls, orderOf } from "./agents.ts";
 import { isByController } from "./disruptions.ts";
 import { at, isActive, isTerminating, listAt, numberAt, textAt } from "./fields.ts";
 import type { Rule } from "./rule.ts";
@@ -9,7 +10,7 @@ import type { Seen } from "./seen.ts";
 const overPhases = ["Succeeded", "Failed"];
 
 export const pulls: Rule = (write) => {
-  const { cluster, seen, resource, name: written, staleMs } = write;
+  const { cluster, seen, agentPulls, resource, name: written, staleMs } = write;
   if (!isByController(write) || resource !== "nodeimages.apps.kruise.io") return [];
   const nodes = cluster.objects(resource);
   const node = nodes.find(({ metadata }) => metadata.name === written);
@@ -19,7 +20,7 @@ export const pulls: Rule = (write) => {
   return cluster.objects("imagepulljobs.apps.kruise.io").flatMap((job) => {
     // Fewer may pull by now than have begun: what counts is who is told to.
     if (!begun.some((order) => order.startsWith(job.metadata.uid ?? ""))) return [];
-    const active = nodes.filter((node) => pullsFor(node, job, seen)).length;
+    const active = nodes.filter((node) => pullsFor(node, job, seen, agentPulls)).length;
     const most = Math.max(
       ...seen.recentStates(job, staleMs).map((state) => numberAt(state, "spec", "parallelism")),
     );
@@ -44,7 +45,12 @@ function ordersOf(node: StoredObject | undefined): string[] {
  * Has a tag of the job that its agent has not reported as over. Who shares the tag and asked after the job has begun the pull again:
  * that is not the job's doing (spec images, rule 4), also once the other one is gone.
  */
-function pullsFor(node: StoredObject, { metadata: { uid } }: StoredObject, seen: Seen): boolean {
+function pullsFor(
+  node: StoredObject,
+  { metadata: { uid } }: StoredObject,
+  seen: Seen,
+  agentPulls: Pick<AgentPulls, "isGivenUp">,
+): boolean {
   const states = seen.recentStates(node, Number.POSITIVE_INFINITY);
   return Object.entries(Object(at(node, "spec", "images"))).some(([image, wanted]) =>
     listAt(wanted, "tags").some((tag) => {
@@ -59,7 +65,7 @@ function pullsFor(node: StoredObject, { metadata: { uid } }: StoredObject, seen:
       const isOver =
         numberAt(reported, "version") === numberAt(tag, "version") &&
         overPhases.includes(textAt(reported, "phase"));
-      return owned && !isOver;
+      return owned && !isOver && !agentPulls.isGivenUp(node.metadata.name ?? "", orderOf(image, tag));
     }),
   );
 }

@@ -1,11 +1,13 @@
 /** What the observer asks after each write of a client. */
 import type { StoredWrite } from "../../sandbox/index.ts";
+import type { AgentPulls } from "./agents.ts";
 import type { ObservedCluster } from "./observed.ts";
 import type { Seen, SeenPod } from "./seen.ts";
 
 export interface SeenWrite extends StoredWrite {
   readonly cluster: ObservedCluster;
   readonly seen: Seen;
+  readonly agentPulls: Pick<AgentPulls, "isGivenUp">;
   /** That was written, where it was one; it is as it is after the write. */
   readonly pod: SeenPod | undefined;
   /** Milliseconds after the beginning. */
