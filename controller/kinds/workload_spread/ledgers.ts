@@ -114,7 +114,6 @@ export class Ledgers {
         }
         await clock.sleep(FIRST_WAIT_MS * WAIT_FACTOR ** (attempt - 1) * (1 + random()));
         attempt++;
-        left = await this.#stillThere(ref, left);
       } else if (isNewest) return answer(left, subsets);
       // A write is refused where the version is not the newest. A decision without one needs the newest from the start.
       const seen = spreads.get(key);
@@ -123,6 +122,8 @@ export class Ledgers {
         status !== undefined && seen?.metadata.resourceVersion !== spread.metadata.resourceVersion;
       spread = isSeen ? seen : await this.#newest(ref);
       isNewest = !isSeen;
+      // Looked at after that version was read: what is counted as gone from then on makes another one.
+      if (attempt > 1) left = await this.#stillThere(ref, left);
     }
     answer(left, []);
   }
