@@ -204,7 +204,7 @@ function beyondBudget(
   if (isByNode && servedNodes.has(nodeOf(pod.now))) return [];
   const available = isByNode ? servedNodes.size : served.length;
   // Each node is to have a pod: where one has none, or not yet, that uses up the budget (spec daemonset, rule 27).
-  const nodes = cluster.objects("nodes").length;
+  const nodes = cluster.objects("nodes").filter(takesDaemons).length;
   const floors = states.map((state) => {
     const replicas = kind.replicas(state) ?? nodes;
     const outside = isByNode ? Math.min(kind.partition(state, replicas), idleOf(pods, state)) : 0;
@@ -213,6 +213,14 @@ function beyondBudget(
   const floor = Math.min(...floors);
   if (available >= floor) return [];
   return [`${name}: ${available} ${isByNode ? "nodes" : "pods"} are in service, ${floor} have to be`];
+}
+
+/** A node that does not answer has no pod of a DaemonSet coming to it, and is not counted (spec daemonset, rules 1 to 3). */
+function takesDaemons(node: StoredObject): boolean {
+  return !listAt(node, "spec", "taints").some(
+    (taint) =>
+      textAt(taint, "key") === "node.kubernetes.io/unreachable" && textAt(taint, "effect") === "NoSchedule",
+  );
 }
 
 /** Pods that are not updated and serve nobody: on nodes that a DaemonSet's partition keeps nobody counts them (spec daemonset, rule 27). */

@@ -28,7 +28,7 @@ export function planScale(state: DaemonSetState, decisions: DaemonSetDecisions):
  * Without surge a pod on its way out still holds its node, so that two never run there; with surge its successor is
  * created at once (rule 12).
  */
-function needsPod({ strategy }: DaemonSetState, { eligibility, daemons }: DaemonNode): boolean {
+export function needsPod({ strategy }: DaemonSetState, { eligibility, daemons }: DaemonNode): boolean {
   if (eligibility !== "run") return false;
   if (daemons.length === 0) return true;
   return strategy.surges && daemons.every(({ terminating }) => terminating);

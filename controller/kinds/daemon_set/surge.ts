@@ -3,7 +3,7 @@ import { counted } from "../../../kube/core/index.ts";
 import type { DaemonNode } from "./classify.ts";
 import type { DaemonSetDecisions } from "./decisions.ts";
 import type { Site, UpdateWindow } from "./order.ts";
-import { planCreations } from "./scale.ts";
+import { needsPod, planCreations } from "./scale.ts";
 import type { DaemonSetState } from "./state.ts";
 
 /** Rule 33: new pods for nodes that have only an old one. The old pod of a pair is the scale's to delete (rule 34). */
@@ -15,13 +15,13 @@ export function planSurge(state: DaemonSetState, decisions: DaemonSetDecisions, 
   for (const site of window.sites) {
     const { node, fresh, old } = site;
     const [oldest] = old;
-    if (isPair(node)) surging++;
-    else if (isCandidate(site)) candidates++;
+    if (isPair(state, node)) surging++;
+    else if (isCandidate(state, site)) candidates++;
     else if (fresh.length === 0 && oldest !== undefined && node.eligibility === "run") urgent.push(node.name);
   }
   // Nodes whose old pod serves nobody do not wait for room, but they take it.
   const room = Math.max(0, strategy.maxSurge - surging - urgent.length);
-  planCreations(state, decisions, [...urgent, ...firstOf(window, room)]);
+  planCreations(state, decisions, [...urgent, ...firstOf(state, window, room)]);
   if (candidates <= room) return;
   decisions.wait({
     reason: "Surge",
@@ -31,24 +31,28 @@ export function planSurge(state: DaemonSetState, decisions: DaemonSetDecisions, 
 }
 
 /** A node whose only pod is old and serves. */
-function isCandidate({ node, fresh, old }: Site): boolean {
+function isCandidate(state: DaemonSetState, { node, fresh, old }: Site): boolean {
   const [oldest] = old;
   if (fresh.length > 0 || oldest === undefined || node.eligibility !== "run") return false;
-  return oldest.available && !oldest.preparing && !isPair(node);
+  return oldest.available && !oldest.preparing && !isPair(state, node);
 }
 
-function firstOf(window: UpdateWindow, count: number): string[] {
+function firstOf(state: DaemonSetState, window: UpdateWindow, count: number): string[] {
   const first: string[] = [];
   if (count === 0) return first;
   for (const site of window.due()) {
-    if (!isCandidate(site)) continue;
+    if (!isCandidate(state, site)) continue;
     first.push(site.node.name);
     if (first.length === count) break;
   }
   return first;
 }
 
-/** Two pods that live, as far as the server has confirmed: a deletion that is not answered yet may still be refused. */
-function isPair({ daemons }: DaemonNode): boolean {
-  return daemons.filter(({ failed, terminating, busy }) => !failed && (!terminating || busy)).length > 1;
+/**
+ * Two pods that live, as far as the server has confirmed, or one beside the successor that the scale makes: a deletion that is not
+ * answered yet may still be refused.
+ */
+function isPair(state: DaemonSetState, node: DaemonNode): boolean {
+  const living = node.daemons.filter(({ failed, terminating, busy }) => !failed && (!terminating || busy));
+  return living.length + (needsPod(state, node) ? 1 : 0) > 1;
 }
