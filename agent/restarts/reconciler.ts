@@ -147,7 +147,7 @@ class Round {
       }
       // Shown before the first stop, which may take as long as the grace period.
       request = await this.#write(request, plan.states);
-      if (isOver(request)) return undefined;
+      if (isEnded(request)) return undefined;
       for (const name of plan.start) {
         // After a crash of the agent between stop and start.
         const container = containers.get(name);
@@ -158,7 +158,7 @@ class Round {
       }
       const states = await this.#kill(runtime, request, pod, containers.get(plan.kill), plan);
       request = await this.#write(request, states);
-      if (isOver(request)) return undefined;
+      if (isEnded(request)) return undefined;
     }
   }
 
@@ -246,6 +246,11 @@ class Round {
       return after({ phase: "Failed", message: `kill container error: ${messageOf(error)}` });
     }
   }
+}
+
+/** By the controller, or because somebody deletes it: nothing more is stopped for it. */
+function isEnded(request: ContainerRecreateRequest): boolean {
+  return isOver(request) || request.metadata.deletionTimestamp !== undefined;
 }
 
 function isMeant(pod: AgentPod | undefined, { metadata }: ContainerRecreateRequest): pod is AgentPod {

@@ -247,6 +247,24 @@ t.test(
   },
 );
 
+t.test(
+  "nothing more is stopped for a request that is being deleted, while the pod is given back",
+  async (t) => {
+    const s = await scene(t, ["app", "sidecar"]);
+    const [app] = s.request.spec.containers;
+    if (app) app.preStop = { exec: { command: ["bye"] } };
+    s.fake.runtime.exec = () => {
+      const deleted = { ...s.request.metadata, deletionTimestamp: "2026-01-01T00:00:03Z" };
+      s.request = withStatus({ ...s.request, metadata: deleted }, {});
+      return { exitCode: 0 };
+    };
+    await new RestartReconciler(s.deps).reconcile("default/web", signal);
+    t.equal(instances(s, "app").length, 2, "a stop under way is ended");
+    t.same(instances(s, "sidecar"), [[0, running]], "and none follows");
+    t.equal(s.request.status?.phase, "Recreating");
+  },
+);
+
 t.test("other writers of the status do not hold a round up", async (t) => {
   const s = await scene(t, ["app"]);
   const [app] = s.request.spec.containers;
