@@ -53,13 +53,17 @@ function endOf(
   return { endsInMs: Math.min(deadlineMs, silenceMs), pod };
 }
 
-/** Rule 4: finalizer first, then the pod, then the condition for which the agent waits; rule 12 goes along with it. */
+/**
+ * Rule 4: finalizer first, then the pod; the condition for which the agent waits says since when the pod is held, so it comes with the
+ * pass that sees the pod held. Rule 12 goes along with it.
+ */
 function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number): RecreateAction[] {
   const effects: RecreateAction[] = [];
   let conditions: ReturnType<typeof withGraceCondition>;
   if (typeof request.spec.strategy?.unreadyGracePeriodSeconds === "number") {
-    conditions = withGraceCondition(request, now);
     if (hasGate(pod, KRUISE_READY)) effects.push(...hold(request, pod, now));
+    const isHeld = effects.every(({ type }) => type !== "set pod conditions");
+    if (isHeld) conditions = withGraceCondition(request, now);
   }
   const snapshot = changedSnapshot(request, pod);
   if (conditions !== undefined || snapshot !== undefined) {

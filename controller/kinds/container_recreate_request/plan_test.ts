@@ -137,11 +137,17 @@ t.test("the pod is held not ready before the agent may stop anything", async (t)
       ],
       annotations: { "refit.dev/held-not-ready-since": formatTime(start) },
     },
-    { type: "patch status", status: { conditions: [grace] } },
   ]);
+  const tells = [{ type: "patch status", status: { conditions: [grace] } }];
   const without = plan(request(drain, { phase: "Recreating" }), pod()).effects;
-  t.strictSame(without, [{ type: "patch status", status: { conditions: [grace] } }]);
+  t.strictSame(without, tells);
   const held = gated(condition("KruisePodReady", "False", key), condition("ContainersReady", "True"));
+  const holding = request(drain, { phase: "Recreating" }, { finalizers: [finalizer] });
+  t.strictSame(
+    plan(holding, held).effects,
+    tells,
+    "the grace begins when the pod is held, however long that took",
+  );
   const later = request(
     drain,
     { phase: "Recreating", conditions: [grace] },
@@ -251,7 +257,7 @@ t.test(
           t.ok(requeueAfterMs === undefined || requeueAfterMs > 0);
           const kinds = effects.map((action) => action.type);
           if (kinds.includes("delete object")) t.equal(phase, "Completed");
-          const ends = effects.some((action) => action.type === "patch status" && action.exact);
+          const ends = effects.some((action) => action.type === "patch status" && "phase" in action.status);
           if (phase !== "Completed" && !watched && !ends)
             t.ok(requeueAfterMs !== undefined && requeueAfterMs <= 3_000);
           const holds = effects.findIndex(

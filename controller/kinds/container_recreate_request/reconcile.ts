@@ -40,6 +40,10 @@ export function containerRecreateRequestReconciler(
       });
       return { effects: planned, requeueAfterMs };
     },
+    executed(key, { effects = [] }, { error }) {
+      // Of a pod that is held now the next pass says since when; nobody may watch that pod.
+      if (error === undefined && effects.some(({ type }) => type === "patch")) queue.add(key);
+    },
   };
 }
 

@@ -105,7 +105,7 @@ function setUp(cached: Pod | undefined, stored: Pod | undefined, refuse = "") {
     objects.upsert(seen);
     return shell.reconcile(key);
   };
-  return { pass, calls, bodies, objects };
+  return { pass, calls, bodies, objects, queue: deps.queue };
 }
 
 /** A pod as the client would decode it. */
@@ -124,16 +124,24 @@ function newer(version: number): object {
   return { ...rest, metadata: { ...metadata, resourceVersion: String(version) } };
 }
 
-t.test("a pod is held in three writes, each on what was seen", async (t) => {
-  const { pass, calls, bodies, objects } = setUp(pod(), undefined);
-  const drain = request("Recreating", { strategy: { unreadyGracePeriodSeconds: 5 } });
-  await pass(drain);
+t.test("a pod is held before the agent is told since when, each on what was seen", async (t) => {
+  const { pass, calls, bodies, objects, queue } = setUp(pod(), undefined);
+  const drain = { strategy: { unreadyGracePeriodSeconds: 5 } };
+  await pass(request("Recreating", drain));
   const plural = "containerrecreaterequests";
-  t.strictSame(calls, [`patch ${plural}`, "patch pods/status", `patch ${plural}/status`]);
+  t.strictSame(calls, [`patch ${plural}`, "patch pods/status"]);
   t.match(bodies[0], { metadata: { uid: "crr-1", resourceVersion: "5", finalizers: [finalizer] } });
   t.match(bodies[1], { metadata: { uid: "pod-1", resourceVersion: "7" } });
-  t.match(bodies[2], { metadata: { uid: "crr-1", resourceVersion: undefined } });
-  t.equal(objects.get(key)?.metadata.resourceVersion, "8", "answers are seen by the next pass");
+  t.equal(queue.depth, 1, "it goes on at once, whoever watches the pod");
+  const message = '[{"userAgent":"ContainerRecreateRequest","key":"default/one"}]';
+  const condition = { type: "KruisePodReady", status: "False", reason: "", message, lastTransitionAt: 0 };
+  const held = setUp(pod({ conditions: [condition] }), undefined);
+  await held.pass(request("Recreating", drain, [finalizer]));
+  t.strictSame(held.calls, [`patch ${plural}/status`]);
+  t.match(held.bodies[0], { metadata: { uid: "crr-1", resourceVersion: undefined } });
+  t.match(held.bodies[0], { status: { conditions: [{ type: "PreRecreateGrace", status: "True" }] } });
+  t.equal(held.objects.get(key)?.metadata.resourceVersion, "6", "answers are seen by the next pass");
+  t.equal(objects.get(key)?.metadata.resourceVersion, "6");
 });
 
 t.test("the agent may not stop anything when the pod could not be held", async (t) => {
