@@ -71,25 +71,32 @@ export function planRestart(observed: RestartObserved, now: number): RestartPlan
   };
 }
 
-/** Nobody adds to the snapshot of a request that is over, so its end brings along what is not in there yet. */
+/**
+ * Nobody adds to the snapshot of a request that is over, so its end brings along what is not in there yet. The pod of the agent's watch
+ * may be older than the one that the controller has seen: only what it shows of the containers that run now counts, and what is shown
+ * ready stays.
+ */
 function missingSnapshot(
-  { request, podStatuses }: RestartObserved,
+  { request, podStatuses, containers, runtimeName }: RestartObserved,
   states: readonly RecreateState[],
 ): { snapshot?: Snapshot } {
   const shown = request.status?.containerStatusSnapshot ?? [];
   const done = new Set(states.filter(({ phase }) => phase === "Succeeded").map(({ name }) => name));
-  const now = podStatuses.filter(
-    (one) =>
-      done.has(one.name) &&
-      !shown.some((old) => old.name === one.name && old.containerID === one.containerID),
-  );
-  if (now.length === 0) return {};
+  const isMissing = ({ name, containerID, ready }: ReportedContainer): boolean =>
+    done.has(name) &&
+    containerID === `${runtimeName}://${containers.get(name)?.id}` &&
+    !shown.some(
+      (old) => old.name === name && old.containerID === containerID && (old.ready === true || !ready),
+    );
   const newer = new Map(
-    now.map(({ name, ready, restartCount, containerID }) => [
-      name,
-      { name, ready, restartCount, containerID },
-    ]),
+    podStatuses
+      .filter(isMissing)
+      .map(({ name, ready, restartCount, containerID }) => [
+        name,
+        { name, ready, restartCount, containerID },
+      ]),
   );
+  if (newer.size === 0) return {};
   return { snapshot: [...shown.filter(({ name }) => !newer.has(name)), ...newer.values()] };
 }
 

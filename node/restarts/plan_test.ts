@@ -147,13 +147,16 @@ t.test("a new, ready container is Succeeded when it ran long enough", async (t) 
 t.test("the end brings the snapshot along, where the controller was not as quick", async (t) => {
   const app = ready("app");
   const other = { ...app, name: "other" };
-  const ended = (containerStatusSnapshot: NonNullable<NonNullable<Status>["containerStatusSnapshot"]>) =>
+  const ended = (
+    containerStatusSnapshot: NonNullable<NonNullable<Status>["containerStatusSnapshot"]>,
+    seenOfApp = app,
+  ) =>
     restartStatus(
       planRestart(
         seen({
           request: request(["app"], {}, { phase: "Recreating", containerStatusSnapshot }),
           containers: new Map([fresh("app")]),
-          podStatuses: [ready("app"), ready("bystander")],
+          podStatuses: [seenOfApp, ready("bystander")],
         }),
         now,
       ),
@@ -162,6 +165,10 @@ t.test("the end brings the snapshot along, where the controller was not as quick
   t.same(ended([]), [app]);
   t.same(ended([other, { ...app, containerID: "containerd://old" }]), [other, app]);
   t.equal(ended([app]), undefined, "shown already");
+  t.same(ended([{ ...app, ready: false }]), [app], "the controller had seen it before it was ready");
+  t.equal(ended([app], { ...app, ready: false }), undefined, "the agent sees it later than the controller");
+  const former = { ...app, containerID: "containerd://old-app", restartCount: 0 };
+  t.equal(ended([app], former), undefined, "the agent still sees the former one");
 });
 
 t.test("readiness may come from the controller's snapshot", async (t) => {

@@ -71,7 +71,8 @@ function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number
       ...(conditions === undefined ? {} : { conditions }),
       ...(snapshot === undefined ? {} : { containerStatusSnapshot: snapshot }),
     };
-    effects.push({ type: "patch status", status });
+    // A later snapshot, or the end that the agent has written, stays.
+    effects.push({ type: "patch status", status, exact: true });
   }
   return effects;
 }

@@ -138,7 +138,7 @@ t.test("the pod is held not ready before the agent may stop anything", async (t)
       annotations: { "refit.dev/held-not-ready-since": formatTime(start) },
     },
   ]);
-  const tells = [{ type: "patch status", status: { conditions: [grace] } }];
+  const tells = [{ type: "patch status", status: { conditions: [grace] }, exact: true }];
   const without = plan(request(drain, { phase: "Recreating" }), pod()).effects;
   t.strictSame(without, tells);
   const held = gated(condition("KruisePodReady", "False", key), condition("ContainersReady", "True"));
@@ -213,7 +213,7 @@ t.test("the snapshot shows replaced containers of the list, and is never emptied
   });
   const entry = { name: "app", ready: false, restartCount: 1, containerID: "containerd://a1" };
   t.strictSame(plan(recreating, replaced).effects, [
-    { type: "patch status", status: { containerStatusSnapshot: [entry] } },
+    { type: "patch status", status: { containerStatusSnapshot: [entry] }, exact: true },
   ]);
   const shown = request({}, { phase: "Recreating", containerStatusSnapshot: [entry] });
   t.strictSame(plan(shown, replaced).effects, []);

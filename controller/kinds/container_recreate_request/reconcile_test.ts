@@ -138,7 +138,7 @@ t.test("a pod is held before the agent is told since when, each on what was seen
   const held = setUp(pod({ conditions: [condition] }), undefined);
   await held.pass(request("Recreating", drain, [finalizer]));
   t.strictSame(held.calls, [`patch ${plural}/status`]);
-  t.match(held.bodies[0], { metadata: { uid: "crr-1", resourceVersion: undefined } });
+  t.match(held.bodies[0], { metadata: { uid: "crr-1", resourceVersion: "5" } });
   t.match(held.bodies[0], { status: { conditions: [{ type: "PreRecreateGrace", status: "True" }] } });
   t.equal(held.objects.get(key)?.metadata.resourceVersion, "6", "answers are seen by the next pass");
   t.equal(objects.get(key)?.metadata.resourceVersion, "6");
