@@ -208,6 +208,9 @@ t.test("a finished request loses its label, then its time to live runs", async (
 t.test("the snapshot shows replaced containers of the list, and is never emptied", async (t) => {
   const recreating = request({}, { phase: "Recreating" });
   t.strictSame(plan(recreating, pod()).effects, [], "the old container is none");
+  const statusContext = { containerID: "containerd://a2", restartCount: 2 };
+  const ofLater = request({ containers: [{ name: "app", statusContext }] }, { phase: "Recreating" });
+  t.strictSame(plan(ofLater, pod()).effects, [], "nor is one before it, which a late watch still shows");
   const replaced = pod({
     containerStatuses: [status("app", "containerd://a1", 1, false), status("side", "containerd://s1", 1)],
   });

@@ -48,7 +48,9 @@ export function changedSnapshot({ spec, status }: ContainerRecreateRequest, pod:
     const now = pod.containerStatuses.find((one) => one.name === name);
     if (now === undefined || now.containerID === "") continue;
     const { containerID = "", restartCount = 0 } = statusContext ?? {};
-    if (now.containerID === containerID && now.restartCount <= restartCount) continue;
+    // A late watch still shows what ran before the container of the request.
+    if (now.restartCount < restartCount) continue;
+    if (now.containerID === containerID && now.restartCount === restartCount) continue;
     snapshot.push({
       name,
       ready: now.ready,
