@@ -1,9 +1,12 @@
 /** Plans, guards and controllers that somebody broke are found by the small worlds. */
 import t from "tap";
+import { RestartReconciler } from "../../agent/restarts/reconciler.ts";
+import { StoppedContainers } from "../../agent/restarts/stopped_containers.ts";
 import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
 import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
 import { type BudgetActors, budgetWorld } from "../../testkit/small_worlds/budget_world.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
+import { recreateScenarios } from "../../testkit/small_worlds/container_recreate_requests.ts";
 import { type CronScenario, cronScenarios, cronWorld } from "../../testkit/small_worlds/cron_jobs.ts";
 import {
   type DistributionScenario,
@@ -21,6 +24,7 @@ import { imagePullScenarios } from "../../testkit/small_worlds/image_pull_jobs.t
 import { forgets, type PlannedKind, type Workload } from "../../testkit/small_worlds/plan_world.ts";
 import { budgetScenarios } from "../../testkit/small_worlds/pod_unavailable_budgets.ts";
 import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_world.ts";
+import { type RecreateScenario, recreateWorld } from "../../testkit/small_worlds/recreate_world.ts";
 import { distributionScenarios } from "../../testkit/small_worlds/resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
 import { sidecarSetScenarios } from "../../testkit/small_worlds/sidecar_sets.ts";
@@ -493,4 +497,79 @@ t.test("wrong controllers of a ResourceDistribution are found", async (t) => {
   );
   const idle = ({ effects: _, ...rest }: Result): Result => rest;
   await t.rejects(broken(made, idle), /it ends with no copy in ns-1,ns-2/);
+});
+
+t.test("wrong agents and controllers of a ContainerRecreateRequest are found", async (t) => {
+  type Request = Parameters<RecreateScenario["pass"]>[0]["request"];
+  type Deps = Parameters<RecreateScenario["make"]>[0];
+  const broken = (
+    name: string,
+    containers: number,
+    wrong: (scenario: RecreateScenario) => Partial<RecreateScenario>,
+    mishaps = 0,
+  ) => {
+    const scenario = named(recreateScenarios(containers), `ContainerRecreateRequest ${name}`);
+    return exploreAwaiting(recreateWorld({ ...scenario, ...wrong(scenario) }, mishaps));
+  };
+  const agent = (wrong: (deps: Deps) => Partial<Deps>) => () => ({
+    make: (deps: Deps) => new RestartReconciler({ ...deps, ...wrong(deps) }),
+  });
+  const asking = (change: (request: Request) => Request) =>
+    agent(({ requests }) => ({
+      requests: {
+        ofPod: (key) => requests.ofPod(key).map(change),
+        newest: (request) => requests.newest(request),
+        writeStatus: async (...all) => change(await requests.writeStatus(...all)),
+      },
+    }));
+  const withStrategy = (given: object) =>
+    asking((request) => ({
+      ...request,
+      spec: { ...request.spec, strategy: { ...request.spec.strategy, ...given } },
+    }));
+  const forgetful = agent(() => ({ stopped: new StoppedContainers(undefined, async () => undefined) }));
+  await t.rejects(broken("by force", 1, forgetful, 1), /c1 is restarted twice/);
+  await t.rejects(
+    broken("of all containers", 1, withStrategy({ forceRecreate: true }), 1),
+    /been restarted before/,
+  );
+  await t.rejects(broken("in order", 2, withStrategy({ orderedRecreate: false })), /it is not its turn/);
+  const hasty = agent(({ clock }) => ({ clock: { ...clock, now: () => clock.now() + 5000 } }));
+  await t.rejects(broken("whose containers have to run for a while", 1, hasty), /c1 has not come back yet/);
+  const rash = asking(({ metadata: { resourceVersion: _, ...metadata }, ...rest }) => ({
+    ...rest,
+    metadata,
+  }));
+  await t.rejects(broken("of all containers", 1, rash), /the agent writes to any version/);
+  const impatient = withStrategy({ unreadyGracePeriodSeconds: 1 });
+  await t.rejects(broken("of a pod that is held not ready", 1, impatient), /the grace is not over/);
+
+  type Observed = Parameters<RecreateScenario["pass"]>[0];
+  type Result = Awaited<ReturnType<RecreateScenario["pass"]>>;
+  const controller =
+    (read: (seen: Observed) => Partial<Observed>, wrong: (result: Result) => Result = (result) => result) =>
+    ({ pass }: RecreateScenario) => ({
+      pass: async (seen: Observed) => wrong(await pass({ ...seen, ...read(seen) })),
+    });
+  const rightly = () => ({});
+  const later = controller(({ now }) => ({ now: now + 10_000 }));
+  await t.rejects(broken("ended by its deadline, or before", 1, later), /it is completed early/);
+  await t.rejects(broken("with a time to live", 1, later), /it is removed too early/);
+  const ungated = controller(({ pod }) => {
+    const seenPod = pod && { ...pod, spec: {} };
+    return { pod: seenPod, seenPod };
+  });
+  await t.rejects(broken("of a pod that is held not ready", 1, ungated), /the pod is not held/);
+  const without = (type: string) =>
+    controller(rightly, ({ effects = [], ...rest }) => ({
+      ...rest,
+      effects: effects.filter((effect) => effect.type !== type),
+    }));
+  await t.rejects(broken("of a pod that is held not ready", 1, without("patch")), /it ends with one/);
+  await t.rejects(broken("of all containers", 1, without("patch object")), /it is still active/);
+  const blind = controller(rightly, ({ effects = [], ...rest }) => ({
+    ...rest,
+    effects: effects.map((effect) => (effect.type === "patch status" ? { ...effect, exact: false } : effect)),
+  }));
+  await t.rejects(broken("of all containers", 1, blind), /its snapshot of c1|shown as/);
 });

@@ -2,6 +2,7 @@
 import { broadcastJobScenarios, broadcastJobWorld } from "./broadcast_jobs.ts";
 import { budgetWorld } from "./budget_world.ts";
 import { cloneSetScenarios } from "./clone_sets.ts";
+import { recreateScenarios } from "./container_recreate_requests.ts";
 import { cronScenarios, cronWorld } from "./cron_jobs.ts";
 import { daemonSetScenarios } from "./daemon_sets.ts";
 import { distributionWorld } from "./distribution_world.ts";
@@ -13,6 +14,7 @@ import { imagePullScenarios } from "./image_pull_jobs.ts";
 import type { Workload } from "./plan_world.ts";
 import { budgetScenarios } from "./pod_unavailable_budgets.ts";
 import { pullWorld } from "./pull_world.ts";
+import { recreateWorld } from "./recreate_world.ts";
 import { distributionScenarios } from "./resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
 import { sidecarSetScenarios } from "./sidecar_sets.ts";
@@ -55,4 +57,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: ephemeralWorld(scenario, mishaps) };
   for (const scenario of distributionScenarios(pods))
     yield { name: scenario.name, world: distributionWorld(scenario, mishaps) };
+  for (const scenario of recreateScenarios(pods))
+    yield { name: scenario.name, world: recreateWorld(scenario, mishaps) };
 }
