@@ -42,6 +42,11 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
     this.#pods.subscribe(({ type, object }) => {
       if (type !== "removed") deps.queue.add(codec.identify(object).key);
     });
+    // One that somebody deletes before its node's agent has seen it is made again.
+    this.#requests.subscribe(({ type, object: { metadata, spec } }) => {
+      const key = `${metadata.namespace}/${spec.podName}`;
+      if (type === "removed" && this.#pods.get(key) !== undefined) deps.queue.add(key);
+    });
     this.#watch();
   }
 

@@ -1,15 +1,19 @@
 /** What the terminator writes, and what it does when pods and nodes go or somebody else is first. */
 import t, { type Test } from "tap";
+import type { ContainerRecreateRequest } from "../../../crds/index.ts";
 import type { JsonObject } from "../../../kube/core/index.ts";
-import { type Client, KubeError, nodeResource } from "../../../kube/index.ts";
+import { Cache, type Client, KubeError, nodeResource, type Resource } from "../../../kube/index.ts";
 import { sharedDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { fakeServer, type SentPatch } from "../../../testkit/kube/fake_server.ts";
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
+import { containerRecreateRequestResource } from "../../plan/resources.ts";
+import { CachesByScope } from "../../runtime/informers.ts";
 import { plainShellOf } from "../../runtime/shell.ts";
 import { SidecarTerminatorReconciler } from "./reconcile.ts";
 
 const key = "ns/job";
+const requestName = "sidecar-termination-uid-job";
 const end = { name: "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT", value: "true" };
 const ignore = { name: "KRUISE_TERMINATE_SIDECAR_IGNORE_EXIT_CODE", value: "true" };
 const image = { name: "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT_WITH_IMAGE", value: "exits:1" };
@@ -67,8 +71,13 @@ function scene(t: Test, { patch, create = () => undefined }: Faults = {}) {
       return resource.codec.decode(Buffer.from(JSON.stringify(made)), "application/json");
     },
   };
-  const deps = sharedDeps(client, clock);
-  const { events } = deps;
+  const shared = sharedDeps(client, clock);
+  const cache = new Cache<ContainerRecreateRequest>(containerRecreateRequestResource.codec);
+  const caches = new CachesByScope();
+  caches.set(containerRecreateRequestResource, {}, cache);
+  const cacheOf = <T>(of: Resource<T>) => caches.get(of, {}) ?? shared.informers.cacheOf(of);
+  const deps = { ...shared, informers: { cacheOf } };
+  const { events, queue } = deps;
   const { nodes } = deps.caches;
   const shell = plainShellOf(deps, new SidecarTerminatorReconciler(deps));
   t.teardown(() => deps.stop());
@@ -76,7 +85,9 @@ function scene(t: Test, { patch, create = () => undefined }: Faults = {}) {
     const node = { metadata: { name: "n1", uid: "n1", resourceVersion: "1", labels } };
     nodes.upsert(nodeResource.codec.decode(Buffer.from(JSON.stringify(node)), "application/json"));
   };
-  return { server, clock, shell, events, requests, putNode };
+  /** Somebody deletes the request. */
+  const lose = () => cache.remove(`ns/${requestName}`, "r");
+  return { server, clock, shell, queue, events, requests, lose, putNode };
 }
 
 t.test("sidecars are ended by one request, which the pod owns, and that is reported once", async (t) => {
@@ -89,7 +100,7 @@ t.test("sidecars are ended by one request, which the pod owns, and that is repor
   t.match(requests, [
     {
       metadata: {
-        name: "sidecar-termination-uid-job",
+        name: requestName,
         ownerReferences: [{ uid: "uid-job", controller: true }],
       },
       spec: { podName: "job", containers: [{ name: "side" }] },
@@ -190,6 +201,24 @@ t.test("a request that is there already is no failure, and is not reported again
   await clock.settle();
   t.same(await shell.reconcile(key), { requeueAfterMs: 100 });
   t.same(events, []);
+});
+
+t.test("a request that somebody deletes before it is carried out is made again", async (t) => {
+  const { server, clock, shell, queue, requests, lose, putNode } = scene(t);
+  putNode();
+  server.put("pods", jobPod([end]));
+  await clock.settle();
+  await shell.reconcile(key);
+  queue.done((await queue.next()) ?? "");
+  lose();
+  t.equal(await queue.next(), key);
+  await shell.reconcile(key);
+  t.match(requests, [{ metadata: { name: requestName } }, { metadata: { name: requestName } }]);
+  server.remove("pods", key);
+  await clock.settle();
+  queue.done(key);
+  lose();
+  t.equal(queue.depth, 0, "the pod is gone");
 });
 
 t.test("a pod without any status is left alone", async (t) => {
