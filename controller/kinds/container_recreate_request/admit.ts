@@ -19,7 +19,7 @@ import {
   put,
 } from "../../../kube/core/index.ts";
 import { ignoreNotFound, messageOf, nodeResource, type ReadingClient } from "../../../kube/index.ts";
-import { objectAt, objectsAt } from "../../native/json_fields.ts";
+import { objectAt, objectsAt, textAt } from "../../native/json_fields.ts";
 import { wholePodResource } from "../../native/whole_pod.ts";
 import {
   type AdmissionHandler,
@@ -76,6 +76,8 @@ async function admitCreation(
   const place = { namespace: request.namespace, name: spec.podName };
   const pod = await client.get(wholePodResource, place).catch(ignoreNotFound);
   if (pod === undefined) return denied(400, `no found Pod named ${spec.podName}`);
+  const owner = formerPod(object, place.name, pod);
+  if (owner !== undefined) return denied(400, `no found Pod named ${spec.podName} of UID ${owner}`);
   if (!isActive(pod)) return denied(400, "not allowed to recreate containers in an inactive Pod");
   const nodeName = own(objectAt(pod, "spec"), "nodeName");
   if (typeof nodeName !== "string" || nodeName === "") {
@@ -111,6 +113,14 @@ function refusalOfSpec(spec: Spec | undefined): string | undefined {
     return `unknown failurePolicy ${failurePolicy}`;
   }
   return undefined;
+}
+
+/** UID of the pod that owns the request, where another one has taken its name: that one's containers are not meant. */
+function formerPod(request: JsonObject, podName: string, pod: JsonObject): string | undefined {
+  const owners = objectsAt(objectAt(request, "metadata"), "ownerReferences");
+  const owner = owners.find((one) => one["kind"] === "Pod" && one["name"] === podName);
+  const uid = owner && textAt(owner, "uid");
+  return uid === textAt(objectAt(pod, "metadata"), "uid") ? undefined : uid;
 }
 
 /** Neither finished nor being deleted; a job's pod whose sidecars are being ended counts although it is finished. */

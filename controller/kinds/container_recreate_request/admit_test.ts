@@ -196,6 +196,17 @@ t.test("pods that cannot be restarted in", async (t) => {
   );
 });
 
+t.test("a request of a pod is not about another one that has taken its name", async (t) => {
+  const ownedBy = (owner: JsonObject) => {
+    const pod = { apiVersion: "v1", kind: "Pod", name: "web", uid: "pod-1", controller: true };
+    return admit(crr({}, "v1beta1", { ownerReferences: [{ ...pod, ...owner }] }));
+  };
+  t.ok((await ownedBy({})).answer.allowed);
+  t.strictSame((await ownedBy({ uid: "pod-0" })).answer, refusal(400, "no found Pod named web of UID pod-0"));
+  t.ok((await ownedBy({ uid: "pod-0", name: "other" })).answer.allowed, "whoever else owns it");
+  t.ok((await ownedBy({ uid: "pod-0", kind: "Task" })).answer.allowed);
+});
+
 t.test("updates change neither spec nor the labels that agents go by", async (t) => {
   const old = (await admit(crr({}))).filled;
   const update = (object: JsonObject, oldObject = old) =>
