@@ -3,6 +3,7 @@ import t from "tap";
 import { RestartReconciler } from "../../agent/restarts/reconciler.ts";
 import { StoppedContainers } from "../../agent/restarts/stopped_containers.ts";
 import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
+import { applyStrategicPatch } from "../../kube/core/index.ts";
 import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
 import { type BudgetActors, budgetWorld } from "../../testkit/small_worlds/budget_world.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
@@ -28,7 +29,10 @@ import { type RecreateScenario, recreateWorld } from "../../testkit/small_worlds
 import { distributionScenarios } from "../../testkit/small_worlds/resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
 import { sidecarSetScenarios } from "../../testkit/small_worlds/sidecar_sets.ts";
+import { terminatorScenarios } from "../../testkit/small_worlds/sidecar_terminators.ts";
 import { type SpreadActors, spreadWorld } from "../../testkit/small_worlds/spread_world.ts";
+import { nodeOf } from "../../testkit/small_worlds/terminator_node.ts";
+import { type SidecarScenario, terminatorWorld } from "../../testkit/small_worlds/terminator_world.ts";
 import { unitedScenarios } from "../../testkit/small_worlds/united_deployments.ts";
 import { type UnitedScenario, unitedWorld } from "../../testkit/small_worlds/united_world.ts";
 import { spreadScenarios } from "../../testkit/small_worlds/workload_spreads.ts";
@@ -572,4 +576,46 @@ t.test("wrong agents and controllers of a ContainerRecreateRequest are found", a
     effects: effects.map((effect) => (effect.type === "patch status" ? { ...effect, exact: false } : effect)),
   }));
   await t.rejects(broken("of all containers", 1, blind), /its snapshot of c1|shown as/);
+});
+
+t.test("wrong passes of a SidecarTerminator are found", async (t) => {
+  type Seen = Parameters<SidecarScenario["pass"]>[0];
+  type Passed = Awaited<ReturnType<SidecarScenario["pass"]>>;
+  const broken = (
+    name: string,
+    read: (seen: Seen) => Partial<Seen>,
+    wrong: (passed: Passed) => Passed = (passed) => passed,
+  ) => {
+    const scenario = named(terminatorScenarios(2), `SidecarTerminator ${name}`);
+    const pass: typeof scenario.pass = async (seen, now) =>
+      wrong(await scenario.pass({ ...seen, ...read(seen) }, now));
+    return exploreAwaiting(terminatorWorld({ ...scenario, pass }, 0));
+  };
+  const pod =
+    (change: object) =>
+    ({ pod: seen }: Seen) => ({ pod: seen && applyStrategicPatch(seen, change, "Pod") });
+  const rightly = () => ({});
+  const never = pod({ spec: { restartPolicy: "Never" } });
+  await t.rejects(broken("of a job that is tried again", never), /sidecars are ended, and main-1 goes on/);
+  const over = ["main-1", "main-2"].map((name) => ({ name, state: { terminated: { exitCode: 0 } } }));
+  const early = pod({ status: { containerStatuses: [...over, { name: "side", state: { running: {} } }] } });
+  await t.rejects(broken("of one sidecar", early), /sidecars are ended, and main-1,main-2 goes on/);
+  const names = ({ pod: seen }: Seen) => ({
+    pod: seen && Object(JSON.parse(JSON.stringify(seen).replaceAll("_IGNORE_EXIT_CODE", ""))),
+  });
+  await t.rejects(broken("of both sorts", names), /side,late are ended, side are to be/);
+  const conditions = [{ type: "ContainersReady", status: "False", reason: "PodCompleted" }];
+  const hasty = pod({ status: { conditions } });
+  await t.rejects(
+    broken("of a sidecar whose code is ignored", hasty),
+    /late are ended, and the kubelet does not know of the result/,
+  );
+  const agent = () => ({ node: nodeOf(false) });
+  await t.rejects(broken("by image", agent), /it ends with image,image-2 still at work/);
+  const none = () => ({ node: nodeOf(true) });
+  await t.rejects(broken("by image where an agent is", none), /images are replaced where an agent is/);
+  await t.rejects(
+    broken("of one sidecar", rightly, () => undefined),
+    /it ends with side still at work/,
+  );
 });

@@ -18,8 +18,10 @@ import { recreateWorld } from "./recreate_world.ts";
 import { distributionScenarios } from "./resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
 import { sidecarSetScenarios } from "./sidecar_sets.ts";
+import { terminatorScenarios } from "./sidecar_terminators.ts";
 import { spreadWorld } from "./spread_world.ts";
 import { statefulSetScenarios } from "./stateful_sets.ts";
+import { terminatorWorld } from "./terminator_world.ts";
 import { unitedScenarios } from "./united_deployments.ts";
 import { unitedWorld } from "./united_world.ts";
 import { spreadScenarios } from "./workload_spreads.ts";
@@ -59,4 +61,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: distributionWorld(scenario, mishaps) };
   for (const scenario of recreateScenarios(pods))
     yield { name: scenario.name, world: recreateWorld(scenario, mishaps) };
+  for (const scenario of terminatorScenarios(pods))
+    yield { name: scenario.name, world: terminatorWorld(scenario, mishaps) };
 }
