@@ -22,6 +22,8 @@ import {
   type ListScenario,
 } from "../../testkit/small_worlds/image_list_pull_jobs.ts";
 import { imagePullScenarios } from "../../testkit/small_worlds/image_pull_jobs.ts";
+import { launchScenarios } from "../../testkit/small_worlds/launch_priorities.ts";
+import { type LaunchScenario, launchWorld } from "../../testkit/small_worlds/launch_world.ts";
 import { forgets, type PlannedKind, type Workload } from "../../testkit/small_worlds/plan_world.ts";
 import { budgetScenarios } from "../../testkit/small_worlds/pod_unavailable_budgets.ts";
 import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_world.ts";
@@ -618,4 +620,59 @@ t.test("wrong passes of a SidecarTerminator are found", async (t) => {
     broken("of one sidecar", rightly, () => undefined),
     /it ends with side still at work/,
   );
+});
+
+t.test("wrong passes of launch priorities are found", async (t) => {
+  type Reconciler = ReturnType<LaunchScenario["make"]>;
+  type Passed = ReturnType<Reconciler["reconcile"]>;
+  type Effect = NonNullable<NonNullable<Passed>["effects"]>[number];
+  type Attempt = Extract<Effect, { type: "attempts" }>["attempts"][number];
+  const broken = (name: string, wrong: (reconciler: Reconciler) => Reconciler) => {
+    const scenario = named(launchScenarios(2), `LaunchPriority ${name}`);
+    const make: typeof scenario.make = (deps) => wrong(scenario.make(deps));
+    return () => explore(launchWorld({ ...scenario, make }, 0));
+  };
+  /** Attempts that somebody got wrong. */
+  const attempting =
+    (change: (attempt: Attempt) => Attempt) =>
+    (reconciler: Reconciler): Reconciler => {
+      const right = new WeakMap<object, NonNullable<Passed>>();
+      return {
+        reconcile(key) {
+          const passed = reconciler.reconcile(key);
+          if (passed === undefined) return undefined;
+          const effects = passed.effects?.map((effect) =>
+            effect.type === "attempts" ? { ...effect, attempts: effect.attempts.map(change) } : effect,
+          );
+          const result = { ...passed, effects: effects ?? [] };
+          right.set(result, passed);
+          return result;
+        },
+        executed: (key, result, outcomes) => reconciler.executed(key, right.get(result) ?? result, outcomes),
+      };
+    };
+  const ordered = "in the order of the containers";
+  const hasty = attempting(({ effect, ...rest }) => {
+    if (effect.type !== "create") return { effect, ...rest };
+    const data = { p_0: "true", "p_-1": "true" };
+    return { effect: { ...effect, body: { ...effect.body, data } }, ...rest };
+  });
+  t.throws(broken(ordered, hasty), /p_-1 is given before a is ready/);
+  const idle = (reconciler: Reconciler): Reconciler => ({
+    reconcile: () => undefined,
+    executed: (...all) => reconciler.executed(...all),
+  });
+  t.throws(broken(ordered, idle), /it ends with a,b waiting/);
+  const unguarded = attempting(({ effect, ...rest }) => {
+    if (effect.type !== "patch" || effect.patch.type !== "json") return { effect, ...rest };
+    const body = effect.patch.body.filter(({ op }) => op !== "test");
+    return { effect: { ...effect, patch: { type: "json", body } }, ...rest };
+  });
+  const former = "beside a ConfigMap of a pod that is gone";
+  t.throws(broken(former, unguarded), /a pod is done with that lacks keys|it ends with/);
+  const patient = (reconciler: Reconciler): Reconciler => ({
+    reconcile: (key) => reconciler.reconcile(key),
+    executed: () => undefined,
+  });
+  t.throws(broken("beside somebody's ConfigMap that goes", patient), /it ends with a,b waiting/);
 });

@@ -11,6 +11,8 @@ import { ephemeralWorld } from "./ephemeral_world.ts";
 import type { SmallWorld } from "./explore.ts";
 import { imageListPullScenarios, imageListPullWorld } from "./image_list_pull_jobs.ts";
 import { imagePullScenarios } from "./image_pull_jobs.ts";
+import { launchScenarios } from "./launch_priorities.ts";
+import { launchWorld } from "./launch_world.ts";
 import type { Workload } from "./plan_world.ts";
 import { budgetScenarios } from "./pod_unavailable_budgets.ts";
 import { pullWorld } from "./pull_world.ts";
@@ -63,4 +65,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: recreateWorld(scenario, mishaps) };
   for (const scenario of terminatorScenarios(pods))
     yield { name: scenario.name, world: terminatorWorld(scenario, mishaps) };
+  for (const scenario of launchScenarios(pods))
+    yield { name: scenario.name, world: launchWorld(scenario, mishaps) };
 }
