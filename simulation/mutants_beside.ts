@@ -121,8 +121,8 @@ export const mutantsBeside: readonly Mutant[] = [
   {
     name: "a DaemonSet counts no node with two pods as surging",
     file: "controller/kinds/daemon_set/surge.ts",
-    from: "    if (isPair(node)) surging++;",
-    to: "    if (isPair(node)) surging += 0;",
+    from: "    if (isPair(state, node)) surging++;",
+    to: "    if (isPair(state, node)) surging += 0;",
     needs: ['"kind":"DaemonSet"'],
   },
   {
