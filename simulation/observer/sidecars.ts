@@ -6,14 +6,16 @@ import type { Rule } from "./rule.ts";
 
 export const sidecars: Rule = (write) => {
   const { pod, cluster, seen, now, staleMs } = write;
-  if (!isByController(write) || pod?.before === undefined || pod.isGone) return [];
+  if (!isByController(write) || pod?.before === undefined) return [];
   const { before, now: after } = pod;
   const changed = listAt(after, "spec", "containers").filter(
     (container) => imageOf(before, textAt(container, "name")) !== textAt(container, "image"),
   );
+  // One that its workload has lost counts as well.
+  if (changed.length > 0 && !isReady(before)) pod.isFree = true;
+  if (pod.isGone) return [];
   return changed.flatMap((container) => {
     const name = textAt(container, "name");
-    if (!isReady(before)) pod.isFree = true;
     const set = cluster
       .objects("sidecarsets.apps.kruise.io")
       .find((each) => listAt(each, "spec", "containers").some((one) => textAt(one, "name") === name));

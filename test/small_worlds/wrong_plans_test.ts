@@ -1,13 +1,15 @@
 /** Plans, guards and controllers that somebody broke are found by the small worlds. */
 import t from "tap";
-import { RestartReconciler } from "../../agent/restarts/reconciler.ts";
-import { StoppedContainers } from "../../agent/restarts/stopped_containers.ts";
 import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
 import { applyStrategicPatch } from "../../kube/core/index.ts";
 import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
 import { type BudgetActors, budgetWorld } from "../../testkit/small_worlds/budget_world.ts";
 import { cloneSetScenarios } from "../../testkit/small_worlds/clone_sets.ts";
-import { recreateScenarios } from "../../testkit/small_worlds/container_recreate_requests.ts";
+import {
+  agentWith,
+  forgetfulAgent,
+  recreateScenarios,
+} from "../../testkit/small_worlds/container_recreate_requests.ts";
 import { type CronScenario, cronScenarios, cronWorld } from "../../testkit/small_worlds/cron_jobs.ts";
 import {
   type DistributionScenario,
@@ -517,9 +519,7 @@ t.test("wrong agents and controllers of a ContainerRecreateRequest are found", a
     const scenario = named(recreateScenarios(containers), `ContainerRecreateRequest ${name}`);
     return exploreAwaiting(recreateWorld({ ...scenario, ...wrong(scenario) }, mishaps));
   };
-  const agent = (wrong: (deps: Deps) => Partial<Deps>) => () => ({
-    make: (deps: Deps) => new RestartReconciler({ ...deps, ...wrong(deps) }),
-  });
+  const agent = (wrong: (deps: Deps) => Partial<Deps>) => () => ({ make: agentWith(wrong) });
   const asking = (change: (request: Request) => Request) =>
     agent(({ requests }) => ({
       requests: {
@@ -533,8 +533,10 @@ t.test("wrong agents and controllers of a ContainerRecreateRequest are found", a
       ...request,
       spec: { ...request.spec, strategy: { ...request.spec.strategy, ...given } },
     }));
-  const forgetful = agent(() => ({ stopped: new StoppedContainers(undefined, async () => undefined) }));
-  await t.rejects(broken("by force", 1, forgetful, 1), /c1 is restarted twice/);
+  await t.rejects(
+    broken("by force", 1, () => ({ make: forgetfulAgent }), 1),
+    /c1 is restarted twice/,
+  );
   await t.rejects(
     broken("of all containers", 1, withStrategy({ forceRecreate: true }), 1),
     /been restarted before/,

@@ -1,5 +1,6 @@
 /** Small worlds of ContainerRecreateRequests for one pod: containers that stop, come back and fail, people who change their mind. */
-import { RestartReconciler } from "../../agent/restarts/reconciler.ts";
+import { type RestartDependencies, RestartReconciler } from "../../agent/restarts/reconciler.ts";
+import { StoppedContainers } from "../../agent/restarts/stopped_containers.ts";
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { put } from "./pull_state.ts";
 import { passOver } from "./recreate_pass.ts";
@@ -16,6 +17,18 @@ import { type Stored, startMs } from "./recreate_state.ts";
 import type { RecreateScenario, RecreateStage } from "./recreate_world.ts";
 
 type Spec = Omit<ContainerRecreateRequest["spec"], "podName" | "containers">;
+
+/** An agent that has something else than it should. */
+export function agentWith(
+  other: (deps: RestartDependencies) => Partial<RestartDependencies>,
+): RecreateScenario["make"] {
+  return (deps) => new RestartReconciler({ ...deps, ...other(deps) });
+}
+
+/** It remembers nothing of what it has stopped. */
+export const forgetfulAgent = agentWith(() => ({
+  stopped: new StoppedContainers(undefined, async () => undefined),
+}));
 
 /** `containers`: of the pod. */
 export function recreateScenarios(containers: number): RecreateScenario[] {
@@ -45,7 +58,7 @@ export function recreateScenarios(containers: number): RecreateScenario[] {
       stubborn: [],
       agent: "works",
       isWatched: true,
-      make: (deps) => new RestartReconciler(deps),
+      make: agentWith(() => ({})),
       pass: passOver,
       ...more,
     };
