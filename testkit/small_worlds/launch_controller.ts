@@ -38,9 +38,6 @@ export interface Launching {
 
 export type MakeReconciler = (deps: SharedDeps) => Pick<LaunchPriorityReconciler, "reconcile" | "executed">;
 
-/** Keys of memory that tell of what is stored, by ids of the writes. */
-const REMEMBERED = [TAKEN_OVER, GIVEN];
-
 const base = sharedDeps(fakeServer().client, testClock());
 
 /** A process that remembers this, and sees the pod. */
@@ -83,12 +80,9 @@ export class LaunchProcess {
     const { outcomes, pod } = execution;
     const memory = new Map(this.#memory);
     const { writes, error } = outcomes;
-    for (const id of uidOf(pod) === uidOf(seen) ? REMEMBERED : [])
-      if (
-        writes.has(id) &&
-        writes.get(id)?.error === undefined &&
-        (id === TAKEN_OVER || error === undefined)
-      ) {
+    const isGiven = writes.has(GIVEN) && error === undefined;
+    for (const id of uidOf(pod) === uidOf(seen) ? [TAKEN_OVER, GIVEN] : [])
+      if (id === GIVEN ? isGiven : writes.has(id)) {
         memory.delete(id);
         memory.set(id, execution);
       }

@@ -80,7 +80,8 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     const pod = caches.pods.get(key);
     if (pod === undefined || pod.uid !== plan?.uid) return;
     const isDone = (id: string): boolean => writes.has(id) && writes.get(id)?.error === undefined;
-    if (isDone(TAKEN_OVER)) this.#collectedUntil.set(pod.uid, clock.monotonic() + COLLECTION_MS);
+    // One whose answer was lost may have been carried out.
+    if (writes.has(TAKEN_OVER)) this.#collectedUntil.set(pod.uid, clock.monotonic() + COLLECTION_MS);
     const isGiven = isDone(GIVEN) || isDone(TAKEN_OVER);
     const { keys, waitsFor } = plan;
     if (isGiven) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import type { Pod } from "../../../kube/index.ts";
+import { KubeError, type Pod } from "../../../kube/index.ts";
 import { sharedDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
@@ -48,7 +48,14 @@ function setUp(present?: Pick<StoredObject, "metadata" | "data">) {
     duringWrite = undefined;
     return written;
   };
-  const deps = sharedDeps({ ...server.client, create }, clock);
+  let isLost = false;
+  const patch: typeof server.client.patch = async (...given) => {
+    const written = await server.client.patch(...given);
+    if (!isLost) return written;
+    isLost = false;
+    throw new KubeError("Unavailable", "no answer", { ambiguous: true });
+  };
+  const deps = sharedDeps({ ...server.client, create, patch }, clock);
   t.teardown(() => deps.stop());
   const shellOfNewProcess = () => plainShellOf(deps, new LaunchPriorityReconciler(deps));
   let shell = shellOfNewProcess();
@@ -78,6 +85,10 @@ function setUp(present?: Pick<StoredObject, "metadata" | "data">) {
     },
     /** Another pass, nothing having changed. */
     again: pass,
+    /** The next patch that is carried out has no answer. */
+    loseAnswer() {
+      isLost = true;
+    },
     restart() {
       shell = shellOfNewProcess();
     },
@@ -195,6 +206,21 @@ t.test("collected in that moment, it is made again, also where every level was l
   await again();
   t.strictSame(barrier()?.["data"], { p_0: "true", "p_-1": "true", "p_-2": "true" });
   t.ok(completed in annotations());
+});
+
+t.test("so it is where nobody answered when it was taken over", async (t) => {
+  const { server, launch, barrier, again, clock, loseAnswer } = setUp({
+    metadata: { ownerReferences: [owner("web", "pod-0")] },
+    data: {},
+  });
+  loseAnswer();
+  await t.rejects(launch(pod([])), /no answer/);
+  t.match(barrier(), { metadata: { ownerReferences: [owner("web", "pod-1")] } }, "it was");
+  await again();
+  server.remove("configmaps", "default/web-barrier");
+  await clock.advance(5_000);
+  await again();
+  t.strictSame(barrier()?.["data"], { p_0: "true" });
 });
 
 t.test(
