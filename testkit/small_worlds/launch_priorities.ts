@@ -1,14 +1,7 @@
 /** Small worlds of one pod whose containers start in the order of their priorities. Spec: containers 2.2. */
 import { newReconciler } from "./launch_controller.ts";
-import {
-  goingOf,
-  keyOfPriority,
-  type LaunchScenario,
-  type LaunchStage,
-  mapOf,
-  ownerOf,
-  podOf,
-} from "./launch_world.ts";
+import { goingOf, keyOfPriority, mapOf, ownerOf, podOf } from "./launch_pod.ts";
+import type { LaunchScenario, LaunchStage } from "./launch_world.ts";
 
 /** `containers`: of the pod, each of a priority of its own where nothing else is said. */
 export function launchScenarios(containers: number): LaunchScenario[] {

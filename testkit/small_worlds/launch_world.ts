@@ -27,6 +27,23 @@ import {
   POD,
   uidOf,
 } from "./launch_controller.ts";
+import {
+  annotationOf,
+  BARRIER,
+  goingOf,
+  isGoing,
+  isLeft,
+  isOwn,
+  isReady,
+  keyOfPriority,
+  keysIn,
+  keysOf,
+  ownersOf,
+  podOf,
+  statusOf,
+  withContainer,
+  withStatuses,
+} from "./launch_pod.ts";
 
 export interface LaunchStage {
   readonly name: string;
@@ -75,7 +92,6 @@ interface LaunchState extends Stored {
   readonly mishaps: number;
 }
 
-const BARRIER = `${POD.name}-barrier`;
 const COMPLETED = "apps.kruise.io/container-launch-priority-completed";
 const RELEASED = "refit.dev/launch-released";
 /** For so long people may wait before they go on, and it is looked what time alone makes of the rest. */
@@ -83,40 +99,6 @@ const WAITING_MS = 16_000;
 const LASTS_MS = 40_000;
 /** As the shell waits after a race, and the queue after a refusal. */
 const AGAIN_MS = { race: 100, refused: 1000 };
-
-/** As admission makes it: rule 2. */
-export function podOf(uid: string, priorities: Readonly<Record<string, number>>): JsonObject {
-  const containers = Object.entries(priorities).map(([name, priority]) => {
-    const configMapKeyRef = { name: BARRIER, key: keyOfPriority(priority) };
-    return {
-      name,
-      image: "i:1",
-      env: [{ name: "KRUISE_CONTAINER_BARRIER", valueFrom: { configMapKeyRef } }],
-    };
-  });
-  return { metadata: { ...POD, uid }, spec: { nodeName: "n1", containers }, status: { phase: "Pending" } };
-}
-
-export function mapOf(uid: string, owners: readonly object[], keys: readonly string[]): JsonObject {
-  const metadata = { namespace: POD.namespace, name: BARRIER, uid, ownerReferences: owners };
-  return Object({ metadata, data: Object.fromEntries(keys.map((key) => [key, "true"])) });
-}
-
-export function ownerOf(uid: string): object {
-  return { apiVersion: "v1", kind: "Pod", name: POD.name, uid };
-}
-
-export function keyOfPriority(priority: number): string {
-  return `p_${priority}`;
-}
-
-export function isGoing(pod: JsonObject): boolean {
-  return own(objectAt(pod, "metadata"), "deletionTimestamp") !== undefined;
-}
-
-export function goingOf(pod: JsonObject): JsonObject {
-  return Object(applyMergePatch(pod, { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
-}
 
 /** `mishaps`: how many may happen on one way. */
 export function launchWorld(scenario: LaunchScenario, mishaps: number): SmallWorld<LaunchState> {
@@ -430,52 +412,4 @@ function collectorMoves(state: LaunchState): Move<LaunchState>[] {
       take: () => ({ ...state, condemned: "", map: uidOf(map) === condemned ? undefined : map }),
     });
   return moves;
-}
-
-function keysOf(map: JsonObject | undefined): number {
-  return Object.keys(objectAt(map ?? {}, "data")).length;
-}
-
-function ownersOf(map: JsonObject | undefined): JsonObject[] {
-  return objectsAt(objectAt(map ?? {}, "metadata"), "ownerReferences");
-}
-
-/** By a pod that is gone. */
-function isLeft(map: JsonObject | undefined, pod: JsonObject | undefined): boolean {
-  return ownersOf(map).length > 0 && !isOwn(map, pod);
-}
-
-function isOwn(map: JsonObject | undefined, pod: JsonObject | undefined): boolean {
-  const [first = {}] = ownersOf(map);
-  return pod !== undefined && textAt(first, "uid") === uidOf(pod);
-}
-
-function annotationOf(pod: JsonObject, name: string): string {
-  return textAt(objectAt(objectAt(pod, "metadata"), "annotations"), name);
-}
-
-function statusOf(pod: JsonObject, name: string): JsonObject {
-  const statuses = objectsAt(objectAt(pod, "status"), "containerStatuses");
-  return statuses.find((one) => textAt(one, "name") === name) ?? {};
-}
-
-function isReady(pod: JsonObject, name: string): boolean {
-  return own(statusOf(pod, name), "ready") === true;
-}
-
-function withContainer(pod: JsonObject, name: string, change: object): JsonObject {
-  const statuses = objectsAt(objectAt(pod, "status"), "containerStatuses");
-  return withStatuses(
-    pod,
-    statuses.map((one) => (textAt(one, "name") === name ? { ...one, ...change } : one)),
-  );
-}
-
-function withStatuses(pod: JsonObject, containerStatuses: readonly object[]): JsonObject {
-  return { ...pod, status: { ...objectAt(pod, "status"), containerStatuses } };
-}
-
-/** Which containers a write lets go. */
-function keysIn(write: WriteEffect): string[] {
-  return JSON.stringify(write).match(/p_-?\d+/g) ?? [];
 }
