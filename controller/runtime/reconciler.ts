@@ -50,6 +50,11 @@ export interface Reconciler<T> extends AnyReconciler<Result> {
   forget?(key: string, uid: string): void;
   /** Resolves when no write is in flight. Needed for writes that a pass does not wait for. */
   drained?(): Promise<void>;
+  /**
+   * The status holds what can be seen no more: plans are given the one that was offered last, until it is stored. Default: what is
+   * stored, as everything in the status follows from what there is.
+   */
+  readonly remembersByStatus?: true;
   /** What every object carries before anything is done for it. Passes over a deleted object take it off. */
   readonly finalizer?: string;
   /** Fairness key of the writes. Default: the object's UID. */

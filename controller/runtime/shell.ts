@@ -142,7 +142,7 @@ export class Shell<T extends StatusObject> {
   async #plan(key: string): Promise<Planned | undefined> {
     const { finalizer } = this.#reconciler;
     if (finalizer !== undefined) await this.#addFinalizer(key, finalizer);
-    const object = this.#deps.objects.get(key);
+    const object = this.#objectOf(key);
     if (object !== undefined && this.#executor.isBusy(object.metadata.uid ?? "")) return undefined;
     const result = await (object === undefined
       ? this.#reconciler.reconcileAbsent?.(key)
@@ -156,6 +156,13 @@ export class Shell<T extends StatusObject> {
     const execute = () =>
       telling<Result>(this.#reconciler, key, result, (writes) => this.#execute(key, object, result, writes));
     return { requeueAfterMs, execute };
+  }
+
+  #objectOf(key: string): T | undefined {
+    const object = this.#deps.objects.get(key);
+    if (object === undefined || this.#reconciler.remembersByStatus !== true) return object;
+    const status = this.#status.unstored(object.metadata.uid ?? "");
+    return status === undefined ? object : { ...object, status };
   }
 
   /** How long background effects are held back; 0 when they are begun, undefined when there are none. */

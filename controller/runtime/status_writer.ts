@@ -52,6 +52,8 @@ interface Writing {
 interface Entry {
   writing: Writing | undefined;
   lastAt: number;
+  /** What was offered last, until it is stored. */
+  unstored: object | undefined;
 }
 
 export class StatusWriter<T> {
@@ -86,6 +88,7 @@ export class StatusWriter<T> {
     this.#isUsed = true;
     const offered = offerOf(target, before, after);
     const entry = this.#entry(target.uid);
+    entry.unstored = offered.isEmpty && entry.writing === undefined ? undefined : after;
     if (entry.writing !== undefined) {
       entry.writing.offered = offered;
       return undefined;
@@ -100,6 +103,11 @@ export class StatusWriter<T> {
     entry.writing = { offered, sent: offered };
     void this.#send(target, entry, entry.writing, isUrgent);
     return undefined;
+  }
+
+  /** What was offered last and is not stored yet: it is being written, was held back or was refused. */
+  unstored(uid: string): object | undefined {
+    return this.#entries.get(uid)?.unstored;
   }
 
   /**
@@ -122,7 +130,7 @@ export class StatusWriter<T> {
   #entry(uid: string): Entry {
     let entry = this.#entries.get(uid);
     if (entry === undefined) {
-      entry = { writing: undefined, lastAt: Number.NEGATIVE_INFINITY };
+      entry = { writing: undefined, lastAt: Number.NEGATIVE_INFINITY, unstored: undefined };
       this.#entries.set(uid, entry);
     }
     return entry;
@@ -137,6 +145,7 @@ export class StatusWriter<T> {
     try {
       await this.#patch(target, writing, isUrgent ? "high" : "normal");
       isBehind = !jsonEqual(writing.sent.status, writing.offered.status);
+      if (!isBehind) entry.unstored = undefined;
       this.#backoff.forget(uid);
     } catch (error) {
       // A deletion or a change that the cache has yet to hear of is nothing to warn of.

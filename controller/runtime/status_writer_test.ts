@@ -37,6 +37,7 @@ function scene(
   return {
     queued,
     objects: deps.objects,
+    unstored: (name: string) => status.unstored(name),
     pass: (ms: number) => clock.skip(ms),
     offer: (name: string, before: object, after: object, size = 0, important = true, isExact = false) =>
       status.offer(
@@ -108,6 +109,36 @@ t.test(
     t.same(queued, [5, 5], "what was changed meanwhile is looked at soon");
   },
 );
+
+t.test("what was offered last is told until it is stored, however it is written", async (t) => {
+  const answers = [
+    () => {
+      throw new Error("refused");
+    },
+    () => undefined,
+    () => undefined,
+  ];
+  const { offer, unstored, pass } = scene(async () => answers.shift()?.());
+  const [one, two] = [{ replicas: 1 }, { replicas: 2 }];
+  t.equal(unstored("a"), undefined);
+  offer("a", {}, one);
+  t.same(unstored("a"), one, "it is being written");
+  await settled();
+  t.same(unstored("a"), one, "it was refused");
+  t.equal(offer("a", {}, two), 5);
+  t.same(unstored("a"), two, "it is held back");
+  pass(25);
+  offer("a", {}, two);
+  offer("a", {}, one);
+  await settled();
+  t.same(unstored("a"), one, "another one was offered while it was written");
+  offer("a", one, one);
+  t.equal(unstored("a"), undefined, "it is there");
+  pass(25);
+  offer("a", one, two);
+  await settled();
+  t.equal(unstored("a"), undefined, "it is stored");
+});
 
 t.test("a status that is refused is tried again ever more seldom, whatever else happens", async (t) => {
   const { offer, pass, queued: retries, sent } = refusing();

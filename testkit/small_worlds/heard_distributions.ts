@@ -7,28 +7,15 @@ import { CachesByScope } from "../../controller/runtime/informers.ts";
 import type { KindDeps } from "../../controller/runtime/kind.ts";
 import { enqueueItself } from "../../controller/runtime/owner_queues.ts";
 import type { Reconciler } from "../../controller/runtime/reconciler.ts";
-import {
-  type SelectableObject,
-  type SelectionNeeds,
-  type SelectionReader,
-  type Selections,
-  selectionsByResource,
-} from "../../controller/runtime/selected_objects.ts";
+import { type SelectableObject, selectionsByResource } from "../../controller/runtime/selected_objects.ts";
 import { Shell } from "../../controller/runtime/shell.ts";
 import type { ResourceDistribution } from "../../crds/index.ts";
 import { type JsonObject, refOf } from "../../kube/core/index.ts";
-import {
-  Cache,
-  type Codec,
-  KubeError,
-  type Namespace,
-  namespaceResource,
-  type Resource,
-  WorkQueue,
-} from "../../kube/index.ts";
+import { Cache, type Namespace, namespaceResource, type Resource } from "../../kube/index.ts";
 import { kindDeps } from "../controller/kind_deps_builder.ts";
 import { testClock } from "../kube/fake_clock.ts";
 import { NAME } from "./distribution_server.ts";
+import { CountedQueue, type List, Listing } from "./heard_controller.ts";
 import { PendingRequests, type Reply, type Request } from "./pending_requests.ts";
 
 export type Heard =
@@ -61,8 +48,6 @@ export interface Doing {
   readonly memory: string;
 }
 
-type List = "none" | "asked for" | "refused" | "held";
-
 const KEY = "d";
 /** For so long what was created may be unseen (SEEN_WITHIN_MS). */
 const UNSEEN_MS = 10_000;
@@ -87,7 +72,6 @@ class HeardDistribution {
   readonly #objects = new Cache<ResourceDistribution>(resourceDistributionKind.resource.codec);
   readonly #listings: AnyListing[] = [];
   readonly #shell: Shell<ResourceDistribution>;
-  #isPassing = false;
   #offered: object | undefined;
   /** By namespace: what it saw at its last look, and what came of it. */
   readonly #looks = new Map<string, string>();
@@ -102,7 +86,7 @@ class HeardDistribution {
     const caches = new CachesByScope();
     caches.set(namespaceResource, {}, this.#namespaces);
     const listing = <T extends SelectableObject>(of: Resource<T>) => {
-      const made = new Listing(of);
+      const made = new Listing(of, KEY);
       this.#listings.push(made);
       return made;
     };
@@ -156,7 +140,7 @@ class HeardDistribution {
         this.#requests.answer(heard.request.id, heard.reply);
         break;
       case "turn":
-        void this.#pass();
+        void this.#queue.pass((key) => this.#shell.reconcile(key));
         break;
       case "time":
         this.#clock.skip((this.#clock.nextAt ?? 0) - this.#clock.monotonic());
@@ -176,7 +160,7 @@ class HeardDistribution {
       if (this.#namespaces.looked.has(name) || until <= now) this.#unseen.delete(name);
     for (const name of this.#namespaces.looked) {
       const seen = this.#namespaces.get(name);
-      const copy = this.#reads.get(name) ?? this.#listing?.textOf(name);
+      const copy = this.#reads.get(name) ?? this.#copyIn(name);
       const generation = this.#objects.get(KEY)?.metadata.generation;
       this.#looks.set(name, textOf([seen, copy, generation]));
       this.#touched.delete(name);
@@ -200,14 +184,14 @@ class HeardDistribution {
     return {
       requests: this.#requests.open,
       mayPass: this.#queue.depth > 0,
-      isPassing: this.#isPassing,
+      isPassing: this.#queue.isPassing,
       list: this.#listing?.state ?? "none",
       dueInMs: nextAt === undefined ? undefined : nextAt - now,
       distribution: this.#objects.get(KEY),
       namespaces: new Map(Array.from(this.#namespaces.values(), (each) => [each.name, each])),
-      copies: this.#listing?.versions ?? new Map(),
+      copies: this.#copies,
       memory: JSON.stringify([
-        this.#isPassing && this.#queue.isAddedAgain,
+        this.#queue.isPassing && this.#queue.isAddedAgain,
         this.#requests.open.some(({ subresource }) => subresource === "status") &&
           textOf(this.#offered ?? {}),
         Math.max(0, this.#lastStatus.at + PAUSE_MS - now),
@@ -216,48 +200,24 @@ class HeardDistribution {
         sorted(this.#unseen).map(([name, until]) => [name, until - now]),
         sorted(this.#reads),
         sorted(new Map(Array.from(this.#namespaces.values(), (each) => [each.name, textOf(each)]))),
-        [...(this.#listing?.versions.keys() ?? [])].sort().map((name) => [name, this.#listing?.textOf(name)]),
+        [...this.#copies.keys()].sort().map((name) => [name, this.#copyIn(name)]),
         textOf(this.#objects.get(KEY) ?? {}),
       ]),
     };
   }
 
+  get #copies(): Doing["copies"] {
+    const versions = [...(this.#listing?.versions ?? [])];
+    return new Map(versions.map(([key, version]) => [refOf(key).namespace ?? "", version]));
+  }
+
+  #copyIn(namespace: string): string | undefined {
+    const copy = this.#listing?.get(`${namespace}/${NAME}`);
+    return copy && textOf(copy);
+  }
+
   get #listing(): AnyListing | undefined {
     return this.#listings.find(({ state }) => state !== "none");
-  }
-
-  /** As kube/controller_runner.ts. */
-  async #pass(): Promise<void> {
-    const queue = this.#queue;
-    const key = await queue.next();
-    if (key === undefined) return;
-    this.#isPassing = true;
-    await this.#shell.reconcile(key).then(
-      ({ requeueAfterMs }) => {
-        queue.forget(key);
-        if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
-      },
-      (error: unknown) => queue.addBackoff(key, error),
-    );
-    this.#isPassing = false;
-    queue.done(key);
-  }
-}
-
-/** What its events are put into. */
-class CountedQueue extends WorkQueue {
-  added = 0;
-  isAddedAgain = false;
-
-  override add(...all: Parameters<WorkQueue["add"]>): void {
-    this.added++;
-    this.isAddedAgain = true;
-    super.add(...all);
-  }
-
-  override next(): Promise<string | undefined> {
-    this.isAddedAgain = false;
-    return super.next();
   }
 }
 
@@ -271,89 +231,7 @@ class LookedAt extends Cache<Namespace> {
   }
 }
 
-type AnyListing = Pick<Listing<SelectableObject>, "state" | "listed" | "hear" | "textOf" | "versions">;
-
-/** One selection, as controller/runtime/selected_objects.ts has many. */
-class Listing<T extends SelectableObject> implements Selections<T> {
-  state: List = "none";
-  readonly #resource: Resource<T>;
-  #objects: WrittenBack<T>;
-  #enqueue: Parameters<Selections<T>["needs"]>[0] = () => undefined;
-
-  constructor(resource: Resource<T>) {
-    this.#resource = resource;
-    this.#objects = new WrittenBack(resource.codec);
-  }
-
-  needs(enqueue: Parameters<Selections<T>["needs"]>[0]): SelectionNeeds<T> {
-    this.#enqueue = enqueue;
-    const held = () => (this.state === "held" ? [this.#objects] : undefined);
-    return {
-      need: () => {
-        if (this.state === "none") this.state = "asked for";
-        return held();
-      },
-      held,
-      refusal: () => (this.state === "refused" ? new KubeError("Forbidden", "no right to list") : undefined),
-      has: () => this.state !== "none",
-      release: () => {
-        this.state = "none";
-        this.#objects = new WrittenBack(this.#resource.codec);
-      },
-    };
-  }
-
-  /** For the first time, or because the watch was broken. */
-  listed(copies: readonly JsonObject[] | undefined, version: string): void {
-    const isFirst = this.state !== "held";
-    this.state = copies === undefined ? "refused" : "held";
-    const objects = copies?.map((copy) => this.#decoded(copy)) ?? [];
-    this.#objects.replaceAll(objects, version);
-    if (!isFirst) return;
-    if (copies !== undefined) this.#objects.subscribe((change) => this.#enqueue(KEY, change));
-    this.#enqueue(KEY);
-  }
-
-  hear(copy: JsonObject, isGone: boolean): void {
-    const object = this.#decoded(copy);
-    const { key, uid, version } = this.#resource.codec.identify(object);
-    if (isGone) this.#objects.remove(key, uid, version);
-    else this.#objects.upsert(object);
-  }
-
-  get versions(): Doing["copies"] {
-    const { codec } = this.#resource;
-    return new Map(
-      Array.from(this.#objects.values(), (object) => {
-        const { key, uid, version } = codec.identify(object);
-        return [refOf(key).namespace ?? "", { uid, resourceVersion: version }];
-      }),
-    );
-  }
-
-  textOf(namespace: string): string | undefined {
-    const object = this.#objects.get(`${namespace}/${NAME}`);
-    return object && textOf(object);
-  }
-
-  #decoded(copy: JsonObject): T {
-    return this.#resource.codec.decode(Buffer.from(JSON.stringify(copy)), "application/json");
-  }
-}
-
-class WrittenBack<T extends SelectableObject> extends Cache<T> implements SelectionReader<T> {
-  readonly #codec: Codec<T>;
-
-  constructor(codec: Codec<T>) {
-    super(codec);
-    this.#codec = codec;
-  }
-
-  override writeBack(object: T): boolean {
-    const { key, uid } = this.#codec.identify(object);
-    return this.get(key)?.uid === uid && super.writeBack(object);
-  }
-}
+type AnyListing = Pick<Listing<SelectableObject>, "state" | "listed" | "hear" | "get" | "versions">;
 
 /** But for UIDs, versions and times. */
 export function textOf(value: object): string {

@@ -30,6 +30,7 @@ interface WorkloadObject {
 }
 
 export class PersistentPodStateReconciler implements Reconciler<PersistentPodState> {
+  readonly remembersByStatus = true;
   readonly #deps: KindDeps<PersistentPodState>;
   readonly #options: PersistentPodStateOptions;
   readonly #advanced: Cache<StatefulSet>;

@@ -1,0 +1,94 @@
+import t from "tap";
+import type { PersistentPodState } from "../../../crds/index.ts";
+import { isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
+import {
+  type Doing,
+  doingOf,
+  type Heard,
+  type MakeReconciler,
+  type Watch,
+} from "../../../testkit/small_worlds/heard_records.ts";
+import type { Reply, Request } from "../../../testkit/small_worlds/pending_requests.ts";
+import { PersistentPodStateReconciler } from "./reconcile.ts";
+
+const make: MakeReconciler = (deps) => new PersistentPodStateReconciler(deps);
+const turn: Heard = { is: "turn" };
+let version = 10;
+
+function metadata(name: string, more: JsonObject): JsonObject {
+  return { name, namespace: "default", resourceVersion: String(version++), ...more };
+}
+
+function news(watch: Watch, object: JsonObject, isGone = false): Heard {
+  return { is: "news", watch, object, isGone };
+}
+
+function workload(uid: string, annotations: JsonObject = {}): JsonObject {
+  return {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "StatefulSet",
+    metadata: metadata("web", { uid, annotations, generation: 1 }),
+    spec: { replicas: 2, selector: { matchLabels: { app: "web" } } },
+  };
+}
+
+function record(status: object, spec: JsonObject = { requiredPersistentTopology: { keys: ["zone"] } }) {
+  const targetRef = { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: "web" };
+  return { metadata: metadata("web", { uid: "r", generation: 1 }), spec: { targetRef, ...spec }, status };
+}
+
+function pod(name: string, owner: string | undefined, more: JsonObject = {}): JsonObject {
+  const controller = {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "StatefulSet",
+    name: "web",
+    controller: true,
+  };
+  const ownerReferences = owner === undefined ? [] : [{ ...controller, uid: owner }];
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: metadata(name, { uid: name, labels: { app: "web" }, ownerReferences, ...more }),
+    spec: { nodeName: "east", containers: [] },
+    status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] },
+  };
+}
+
+const east = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: "east", uid: "east", resourceVersion: "1", labels: { zone: "a" } },
+};
+const onEast = { nodeName: "east", nodeTopologyLabels: { zone: "a" } };
+const observed = { observedGeneration: 1 };
+
+/** A controller that has seen these pods, and passed. */
+function began(stored: ReturnType<typeof record>, pods: readonly JsonObject[]): Heard[] {
+  const all = [news("nodes", east), news("workload", workload("web-1")), news("record", stored)];
+  return [...all, turn, { is: "list", pods, version: String(version++) }, turn];
+}
+
+function answer({ requests: [request] }: Doing, reply: Reply): Heard {
+  if (request === undefined) throw new Error("nothing is asked");
+  return { is: "answer", request, reply };
+}
+
+/** The records as they are once the request is carried out on this object. */
+function podStatesIn(request: Request | undefined): unknown {
+  const { status } = request?.body ?? {};
+  return isJsonObject(status) ? status["podStates"] : undefined;
+}
+
+t.test(
+  "a pod that was ready is recorded, also where it goes before that is stored (4, rules 1, 5 and 8)",
+  async (t) => {
+    const before = began(record({}), [pod("web-0", "web-1")]);
+    const writing = await doingOf(before, make);
+    t.same(podStatesIn(writing.requests[0]), { "web-0": onEast });
+    const gone = news("pods", pod("web-0", "web-1", { deletionTimestamp: "2026-01-01T00:00:00Z" }));
+    const later: Heard[] = [{ is: "time" }, turn];
+    const again = [gone, turn, answer(writing, { error: "Conflict" }), ...later, ...later];
+    const { requests } = await doingOf([...before, ...again], make);
+    t.same(podStatesIn(requests[0]), { "web-0": onEast });
+  },
+);
