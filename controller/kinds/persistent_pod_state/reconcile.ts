@@ -74,6 +74,8 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     return {
       ...generated,
       status,
+      // One that comes late is of another object of this name, or knows less than what is stored by then.
+      exactStatus: true,
       size: Object.keys(status.podStates ?? {}).length,
       requeueAfterMs: earliest([generated.requeueAfterMs, retryMs]),
     };

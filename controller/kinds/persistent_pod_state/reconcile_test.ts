@@ -79,6 +79,12 @@ function podStatesIn(request: Request | undefined): unknown {
   return isJsonObject(status) ? status["podStates"] : undefined;
 }
 
+t.test("a status is for the version of the object alone that it was worked out of", async (t) => {
+  const stored = record({});
+  const { requests } = await doingOf(began(stored, [pod("web-0", "web-1")]), make);
+  t.match(requests, [{ subresource: "status", resourceVersion: stored.metadata["resourceVersion"] }]);
+});
+
 t.test(
   "a pod that was ready is recorded, also where it goes before that is stored (4, rules 1, 5 and 8)",
   async (t) => {
