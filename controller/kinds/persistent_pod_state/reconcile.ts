@@ -40,6 +40,8 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
   readonly #asking = new Map<string, Set<string>>();
   /** Which of them are acted on once these effects are carried out. */
   readonly #answering = new WeakMap<object, ReadonlySet<string>>();
+  /** Keys of objects whose workload has gone since they were planned last; there may be another one of its name. */
+  readonly #orphaned = new Set<string>();
 
   constructor(deps: KindDeps<PersistentPodState>) {
     this.#deps = deps;
@@ -56,6 +58,7 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
 
   forget(key: string): void {
     this.#pods.release(key);
+    this.#orphaned.delete(key);
   }
 
   reconcileAbsent(key: string): Result {
@@ -69,7 +72,9 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     if (pods === undefined) return generated;
     const { nodes } = this.#deps.caches;
     const nodeLabels = (name: string): Labels | undefined => nodes.get(name)?.labels;
-    const { status, unknownNodes } = planPersistentPodState({ object, target, pods, nodeLabels });
+    // Rule 10, also where no pass has seen that the workload was missing.
+    const known = this.#orphaned.delete(key) ? withoutRecords(object) : object;
+    const { status, unknownNodes } = planPersistentPodState({ object: known, target, pods, nodeLabels });
     const retryMs = unknownNodes.length > 0 ? RETRY_MS : undefined;
     return {
       ...generated,
@@ -154,15 +159,22 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     }
     const isSame =
       before?.generation === metadata.generation && before?.deletionTimestamp === metadata.deletionTimestamp;
-    if (!isSame) this.#enqueueTargeting(metadata.namespace ?? "", group, metadata.name ?? "");
-  }
-
-  #enqueueTargeting(namespace: string, group: string, name: string): void {
-    const { objects, queue, resource } = this.#deps;
-    for (const object of objects.byIndex("target", targetValue(namespace, group, STATEFUL_SET, name))) {
-      queue.add(resource.codec.identify(object).key);
+    if (isSame) return;
+    for (const targeting of this.#targeting(metadata.namespace ?? "", group, metadata.name ?? "")) {
+      if (change.type === "removed") this.#orphaned.add(targeting);
+      this.#deps.queue.add(targeting);
     }
   }
+
+  #targeting(namespace: string, group: string, name: string): string[] {
+    const { objects, resource } = this.#deps;
+    const found = objects.byIndex("target", targetValue(namespace, group, STATEFUL_SET, name));
+    return Array.from(found, (object) => resource.codec.identify(object).key);
+  }
+}
+
+function withoutRecords({ status: _, ...object }: PersistentPodState): PersistentPodState {
+  return object;
 }
 
 /** Only what can change a record: a pod that becomes Ready, moves, is being deleted or is gone (rule 1). */

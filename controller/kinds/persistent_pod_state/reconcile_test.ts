@@ -98,3 +98,15 @@ t.test(
     t.same(podStatesIn(requests[0]), { "web-0": onEast });
   },
 );
+
+t.test(
+  "records are those of a workload, not of another one that is made by its name at once (4, rule 10)",
+  async (t) => {
+    const stored = record({ ...observed, podStates: { "web-0": onEast } });
+    const before = began(stored, []);
+    t.same((await doingOf(before, make)).requests, []);
+    const others = [news("workload", workload("web-1"), true), news("workload", workload("web-2"))];
+    const { requests } = await doingOf([...before, ...others, turn], make);
+    t.same(requests.map(podStatesIn), [null]);
+  },
+);
