@@ -177,12 +177,13 @@ function withoutRecords({ status: _, ...object }: PersistentPodState): Persisten
   return object;
 }
 
-/** Only what can change a record: a pod that becomes Ready, moves, is being deleted or is gone (rule 1). */
+/** Only what can change a record: a pod that becomes Ready, moves, is adopted, is being deleted or is gone (rule 1). */
 function matters(change: Change<Pod>): boolean {
   if (change.type !== "changed") return change.type === "removed" || isReady(change.object);
   const { before, object } = change;
-  return (
-    (isReady(object) && (!isReady(before) || before.nodeName !== object.nodeName)) ||
-    isActive(before) !== isActive(object)
-  );
+  const isSame =
+    isReady(before) &&
+    before.nodeName === object.nodeName &&
+    before.controller?.uid === object.controller?.uid;
+  return (isReady(object) && !isSame) || isActive(before) !== isActive(object);
 }

@@ -110,3 +110,10 @@ t.test(
     t.same(requests.map(podStatesIn), [null]);
   },
 );
+
+t.test("a ready pod that the workload adopts is recorded (4, rule 3)", async (t) => {
+  const before = began(record(observed), [pod("web-0", undefined)]);
+  t.same((await doingOf(before, make)).requests, []);
+  const { requests } = await doingOf([...before, news("pods", pod("web-0", "web-1")), turn], make);
+  t.same(requests.map(podStatesIn), [{ "web-0": onEast }]);
+});
