@@ -36,10 +36,10 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
   readonly #advanced: Cache<StatefulSet>;
   readonly #native: Cache<NativeStatefulSet>;
   readonly #pods: SelectionNeeds<Pod>;
-  /** Workloads whose annotations are still to be acted on, by the key of their object: `apps` or `apps.kruise.io`. */
-  readonly #asking = new Map<string, Set<string>>();
+  /** Workloads whose annotations are still to be acted on, by the key of their object and `apps` or `apps.kruise.io`. */
+  readonly #asking = new Map<string, Map<string, ObjectMeta>>();
   /** Which of them are acted on once these effects are carried out. */
-  readonly #answering = new WeakMap<object, ReadonlySet<string>>();
+  readonly #answering = new WeakMap<object, ReadonlyMap<string, ObjectMeta>>();
   /** Keys of objects whose workload has gone since they were planned last; there may be another one of its name. */
   readonly #orphaned = new Set<string>();
 
@@ -110,9 +110,9 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
   /** What annotations of workloads with the object's name ask for. */
   #generate(key: string, present: PersistentPodState | undefined): Result {
     const effects: KindEffect[] = [];
-    const asked = new Set<string>();
+    const answered = new Map<string, ObjectMeta>();
     let requeueAfterMs: number | undefined;
-    for (const group of this.#asking.get(key) ?? []) {
+    for (const [group, asked] of this.#asking.get(key) ?? []) {
       const workload = this.#workloadOf(group, key);
       const generation = workload && planGeneration(workload, present);
       if (generation?.type === "wait") {
@@ -122,15 +122,19 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
       if (generation !== undefined && generation.type !== "nothing") effects.push(generation);
       else if (generation?.why === "not ours" && present !== undefined)
         this.#deps.log.info("an object that was not made from annotations is left as it is", { object: key });
-      asked.add(group);
+      answered.set(group, asked);
     }
-    this.#answering.set(effects, asked);
+    this.#answering.set(effects, answered);
     return { effects, requeueAfterMs };
   }
 
   executed(key: string, { effects }: Result, { error }: Outcomes): void {
     if (error !== undefined || effects === undefined) return;
-    for (const group of this.#answering.get(effects) ?? []) this.#asked(key, group);
+    const asking = this.#asking.get(key);
+    // What was asked for meanwhile is left to the next pass.
+    for (const [group, answered] of this.#answering.get(effects) ?? [])
+      if (asking?.get(group) === answered) asking.delete(group);
+    if (asking?.size === 0) this.#asking.delete(key);
   }
 
   #workloadOf(group: string, key: string): Workload | undefined {
@@ -141,19 +145,13 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     return { apiVersion: groupVersionOf(resource), kind: resource.kind, metadata: found.metadata };
   }
 
-  #asked(key: string, group: string): void {
-    const groups = this.#asking.get(key);
-    groups?.delete(group);
-    if (groups?.size === 0) this.#asking.delete(key);
-  }
-
   #onWorkload<T extends WorkloadObject>(group: string, change: Change<T>): void {
     const { metadata } = change.object;
     const key = `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
     const before = change.type === "changed" ? change.before.metadata : undefined;
     if (before === undefined || generationChanged(before.annotations, metadata.annotations)) {
       if (change.type === "changed" || (change.type === "added" && asksForState(metadata.annotations))) {
-        this.#asking.set(key, (this.#asking.get(key) ?? new Set()).add(group));
+        this.#asking.set(key, (this.#asking.get(key) ?? new Map()).set(group, metadata));
         this.#deps.queue.add(key);
       }
     }

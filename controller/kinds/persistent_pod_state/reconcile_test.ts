@@ -117,3 +117,35 @@ t.test("a ready pod that the workload adopts is recorded (4, rule 3)", async (t)
   const { requests } = await doingOf([...before, news("pods", pod("web-0", "web-1")), turn], make);
   t.same(requests.map(podStatesIn), [{ "web-0": onEast }]);
 });
+
+t.test(
+  "annotations that change while an object is made of them are acted on, too (4, rules 20 and 21)",
+  async (t) => {
+    const asked = (keys: string): Heard =>
+      news(
+        "workload",
+        workload("web-1", {
+          "kruise.io/auto-generate-persistent-pod-state": "true",
+          "kruise.io/required-persistent-topology": keys,
+        }),
+      );
+    const before = [asked("zone"), turn];
+    const making = await doingOf(before, make);
+    t.match(making.requests, [{ verb: "create" }]);
+    const owner: NonNullable<PersistentPodState["metadata"]["ownerReferences"]> = [
+      {
+        apiVersion: "apps.kruise.io/v1beta1",
+        kind: "StatefulSet",
+        name: "web",
+        uid: "web-1",
+        controller: true,
+      },
+    ];
+    const { metadata: made, ...rest } = record({});
+    const object = { ...rest, metadata: { ...made, ownerReferences: owner } };
+    const { requests } = await doingOf([...before, asked("rack"), answer(making, { object }), turn], make);
+    t.match(requests, [
+      { verb: "patch", body: { spec: { requiredPersistentTopology: { keys: ["rack"] } } } },
+    ]);
+  },
+);
