@@ -7,7 +7,7 @@ import { type NamedWorld, smallWorlds } from "../../testkit/small_worlds/scenari
 const isRollout = ({ name }: NamedWorld): boolean => /^(CloneSet|StatefulSet|DaemonSet) /.test(name);
 /** Each of their moves asks the real code from the start again. */
 const isSlow = ({ name }: NamedWorld): boolean =>
-  /^(WorkloadSpread|ResourceDistribution|ContainerRecreateRequest) /.test(name);
+  /^(WorkloadSpread|ResourceDistribution|ContainerRecreateRequest|PersistentPodState) /.test(name);
 
 t.test("three pods without a mishap: every order of events ends as it should", async (t) => {
   for (const one of smallWorlds(3, 0)) {

@@ -1,6 +1,6 @@
 /** Plans, guards and controllers that somebody broke are found by the small worlds. */
 import t from "tap";
-import type { BroadcastJob, CloneSet, SidecarSet } from "../../crds/index.ts";
+import type { BroadcastJob, CloneSet, PersistentPodState, SidecarSet } from "../../crds/index.ts";
 import { applyStrategicPatch } from "../../kube/core/index.ts";
 import { broadcastJobScenarios, broadcastJobWorld } from "../../testkit/small_worlds/broadcast_jobs.ts";
 import { type BudgetActors, budgetWorld } from "../../testkit/small_worlds/budget_world.ts";
@@ -26,9 +26,11 @@ import {
 import { imagePullScenarios } from "../../testkit/small_worlds/image_pull_jobs.ts";
 import { launchScenarios } from "../../testkit/small_worlds/launch_priorities.ts";
 import { type LaunchScenario, launchWorld } from "../../testkit/small_worlds/launch_world.ts";
+import { persistentPodStateScenarios } from "../../testkit/small_worlds/persistent_pod_states.ts";
 import { forgets, type PlannedKind, type Workload } from "../../testkit/small_worlds/plan_world.ts";
 import { budgetScenarios } from "../../testkit/small_worlds/pod_unavailable_budgets.ts";
 import { type PullScenario, pullWorld } from "../../testkit/small_worlds/pull_world.ts";
+import { type RecordScenario, recordsWorld } from "../../testkit/small_worlds/records_world.ts";
 import { type RecreateScenario, recreateWorld } from "../../testkit/small_worlds/recreate_world.ts";
 import { distributionScenarios } from "../../testkit/small_worlds/resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "../../testkit/small_worlds/rollout_world.ts";
@@ -677,4 +679,67 @@ t.test("wrong passes of launch priorities are found", async (t) => {
     executed: () => undefined,
   });
   t.throws(broken("beside somebody's ConfigMap that goes", patient), /it ends with a,b waiting/);
+});
+
+t.test("wrong controllers and admission of a PersistentPodState are found", async (t) => {
+  type Reconciler = ReturnType<RecordScenario["make"]>;
+  type Result = NonNullable<Awaited<ReturnType<Reconciler["reconcile"]>>>;
+  type Status = NonNullable<PersistentPodState["status"]>;
+  const broken = (
+    pods: number,
+    name: string,
+    wrong: (result: Result, object: PersistentPodState) => Result,
+    more: Partial<Reconciler> = {},
+  ) => {
+    const scenario = named(persistentPodStateScenarios(pods), `PersistentPodState ${name}`);
+    const make: typeof scenario.make = (deps) => {
+      const whole = scenario.make(deps);
+      return {
+        ...(whole.remembersByStatus === true ? { remembersByStatus: true } : {}),
+        ...more,
+        forget: (...all) => whole.forget?.(...all),
+        executed: (...all) => whole.executed?.(...all),
+        reconcileAbsent: (key) => whole.reconcileAbsent?.(key),
+        async reconcile(object, key) {
+          const result = await whole.reconcile(object, key);
+          return result && wrong(result, object);
+        },
+      };
+    };
+    return exploreAwaiting(recordsWorld({ ...scenario, make }, 0));
+  };
+  const recording =
+    (change: (states: NonNullable<Status["podStates"]>, before: Status | undefined) => Status["podStates"]) =>
+    ({ status, ...rest }: Result, object: PersistentPodState): Result => {
+      if (status === undefined) return rest;
+      const { podStates = {}, ...others }: Partial<Status> = status;
+      return { ...rest, status: { ...others, podStates: change(podStates, object.status) } };
+    };
+  const rightly = (result: Result): Result => result;
+  const nowhere = recording(() => undefined);
+  await t.rejects(broken(1, "of pods that get ready", nowhere), /it records {} instead of/);
+  const elsewhere = recording((states) =>
+    Object.fromEntries(Object.entries(states).map(([name, each]) => [name, { ...each, nodeName: "node-9" }])),
+  );
+  await t.rejects(broken(1, "of pods that get ready", elsewhere), /it records .*node-9.* instead of/);
+  const kept = recording((states, before) => ({ ...before?.podStates, ...states }));
+  await t.rejects(broken(2, "scaled in", kept), /it ends with/);
+  const silent = ({ status: _, ...rest }: Result): Result => rest;
+  await t.rejects(broken(1, "of pods that get ready", silent), /it ends with/);
+  const forgetful = broken(1, "of a pod that moves while it is new", rightly, {
+    remembersByStatus: undefined,
+  });
+  await t.rejects(forgetful, /it ends with {}, and not \[\["web-0"/);
+  const anywhere = broken(
+    1,
+    "asked for by a workload that is made again",
+    ({ exactStatus: _, ...rest }) => rest,
+  );
+  await t.rejects(anywhere, /web-0 is recorded on node-0, where none of web-2 was ready/);
+  const idle = ({ effects: _, ...rest }: Result): Result => rest;
+  await t.rejects(broken(1, "asked for no more, and again", idle), /a record that is asked for no more/);
+
+  const back = named(persistentPodStateScenarios(2), "PersistentPodState of a pod that comes back");
+  const admission = exploreAwaiting(recordsWorld({ ...back, admit: () => undefined }, 0));
+  await t.rejects(admission, /web-0 is admitted as/);
 });

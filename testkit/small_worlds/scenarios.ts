@@ -13,9 +13,11 @@ import { imageListPullScenarios, imageListPullWorld } from "./image_list_pull_jo
 import { imagePullScenarios } from "./image_pull_jobs.ts";
 import { launchScenarios } from "./launch_priorities.ts";
 import { launchWorld } from "./launch_world.ts";
+import { persistentPodStateScenarios } from "./persistent_pod_states.ts";
 import type { Workload } from "./plan_world.ts";
 import { budgetScenarios } from "./pod_unavailable_budgets.ts";
 import { pullWorld } from "./pull_world.ts";
+import { recordsWorld } from "./records_world.ts";
 import { recreateWorld } from "./recreate_world.ts";
 import { distributionScenarios } from "./resource_distributions.ts";
 import { rolloutWorld, type Scenario } from "./rollout_world.ts";
@@ -67,4 +69,6 @@ export function* smallWorlds(pods: number, mishaps: number): Generator<NamedWorl
     yield { name: scenario.name, world: terminatorWorld(scenario, mishaps) };
   for (const scenario of launchScenarios(pods))
     yield { name: scenario.name, world: launchWorld(scenario, mishaps) };
+  for (const scenario of persistentPodStateScenarios(pods))
+    yield { name: scenario.name, world: recordsWorld(scenario, mishaps) };
 }
