@@ -147,7 +147,7 @@ class Round {
       }
       // Shown before the first stop, which may take as long as the grace period.
       request = await this.#write(request, plan.states);
-      if (isEnded(request)) return undefined;
+      if (this.#isEnded(request)) return undefined;
       for (const name of plan.start) {
         // After a crash of the agent between stop and start.
         const container = containers.get(name);
@@ -158,8 +158,16 @@ class Round {
       }
       const states = await this.#kill(runtime, request, pod, containers.get(plan.kill), plan);
       request = await this.#write(request, states);
-      if (isEnded(request)) return undefined;
+      if (this.#isEnded(request)) return undefined;
     }
+  }
+
+  /** By the controller, or because somebody deletes it, as a write or the watch has told: nothing more is stopped for it. */
+  #isEnded(request: ContainerRecreateRequest): boolean {
+    const { uid, deletionTimestamp } = request.metadata;
+    if (isOver(request) || deletionTimestamp !== undefined) return true;
+    const known = this.#deps.requests.ofPod(this.#podKey).find((one) => one.metadata.uid === uid);
+    return known === undefined || isOver(known);
   }
 
   /** The controller would end the request, too, but it does not watch the pods of other owners. */
@@ -246,11 +254,6 @@ class Round {
       return after({ phase: "Failed", message: `kill container error: ${messageOf(error)}` });
     }
   }
-}
-
-/** By the controller, or because somebody deletes it: nothing more is stopped for it. */
-function isEnded(request: ContainerRecreateRequest): boolean {
-  return isOver(request) || request.metadata.deletionTimestamp !== undefined;
 }
 
 function isMeant(pod: AgentPod | undefined, { metadata }: ContainerRecreateRequest): pod is AgentPod {

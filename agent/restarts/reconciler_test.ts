@@ -265,6 +265,31 @@ t.test(
   },
 );
 
+t.test("nothing is stopped for a request that went while another one was put off", async (t) => {
+  const s = await scene(t, ["app"]);
+  const pending = [{ name: "app", phase: "Pending" as const }];
+  s.request = withStatus(s.request, { phase: "Recreating", containerRecreateStates: pending });
+  const late = {
+    ...s.request,
+    metadata: { ...s.request.metadata, name: "two", uid: "crr-2" },
+    status: undefined,
+  };
+  const shown = [s.request, late];
+  const saved: unknown[] = [];
+  const stopped = new StoppedContainers(undefined, async (content) => void saved.push(content));
+  const requests = {
+    ...s.deps.requests,
+    ofPod: () => shown,
+    writeStatus: async () => {
+      shown.shift();
+      return late;
+    },
+  };
+  await new RestartReconciler({ ...s.deps, requests, stopped }).reconcile("default/web", signal);
+  t.same(instances(s, "app"), [[0, running]]);
+  t.same(saved, [], "nor is it remembered, which nobody would take away again");
+});
+
 t.test("other writers of the status do not hold a round up", async (t) => {
   const s = await scene(t, ["app"]);
   const [app] = s.request.spec.containers;
