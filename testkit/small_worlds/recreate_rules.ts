@@ -220,6 +220,7 @@ export function unsettledRequest(request: ContainerRecreateRequest): string | un
   if (spec.ttlSecondsAfterFinished !== undefined) return "its time to live is over";
   if (Object.hasOwn(metadata.labels ?? {}, RECREATE_ACTIVE_LABEL)) return "it is still active";
   if ((metadata.finalizers ?? []).length > 0) return "its finalizer";
+  if (status?.message !== undefined) return undefined;
   for (const { name, statusContext: { restartCount = 0 } = {} } of spec.containers) {
     const shown = status?.containerStatusSnapshot?.find((one) => one.name === name);
     // What ended again may not have been back before the request was over.

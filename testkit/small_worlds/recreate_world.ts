@@ -338,11 +338,11 @@ class RecreateWorld {
           ),
         );
       }
-    mishap("the agent dies", (less) => agentDied(less));
-    mishap("the agent dies, and what it asked for is lost", (less) => ({
-      ...agentDied(less),
-      late: less.late,
-    }));
+    if (this.#scenario.agent === "works") {
+      mishap("the agent dies", (less) => agentDied(less));
+      const lost = (less: State): State => ({ ...agentDied(less), late: less.late });
+      mishap("the agent dies, and what it asked for is lost", lost);
+    }
     for (const request of agent.doing.requested)
       if (request.verb === "patch") {
         const name = nameOfRequest(request);
@@ -405,13 +405,16 @@ type News = AgentHeard extends infer Each
   : never;
 
 /** What the agent asks for now that it did not before. */
-function check(stored: Stored, before: AgentDoing, { known, requested, call }: AgentDoing): void {
+function check(stored: Stored, before: AgentDoing, { known, requests, requested, call }: AgentDoing): void {
+  if (known === undefined) return;
   const isFresh = ({ id }: Request): boolean => !before.requested.some((other) => other.id === id);
   for (const { verb, name, body } of requested.filter(isFresh))
-    if (verb === "patch" && known !== undefined && name === known.metadata.name)
-      checkReport(stored, known, Object(body["status"]));
-  if (call?.is === "stop" && before.call?.is !== "stop" && known !== undefined)
-    checkStop(stored, call, known);
+    if (verb === "patch" && name === known.metadata.name) checkReport(stored, known, Object(body["status"]));
+  // It is saved before it is done.
+  const isShown = requests.some(({ metadata }) => metadata.uid === known.metadata.uid);
+  if (call?.is === "save" && before.call === undefined && !isShown)
+    throw new Error(`the agent goes on with ${known.metadata.name}, which its watch does not show`);
+  if (call?.is === "stop" && before.call?.is !== "stop") checkStop(stored, call, known);
 }
 
 /** An agent that has listed everything. */
