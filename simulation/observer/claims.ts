@@ -3,14 +3,13 @@ import type { ClusterChange, StoredObject } from "../../sandbox/index.ts";
 import { theirsLabel } from "../applied.ts";
 import { isByController } from "./disruptions.ts";
 import { at, claimsOf, controllerOf, isActive, isTerminating, keyOf, listAt, textAt } from "./fields.ts";
+import type { Leads } from "./leads.ts";
 import type { ObservedCluster } from "./observed.ts";
 import type { SeenWrite } from "./rule.ts";
 import type { Seen, SeenOwner, SeenPod } from "./seen.ts";
 import { hasOrdinal, ordinalOf } from "./workloads.ts";
 
 const resource = "persistentvolumeclaims";
-/** Who has not renewed its lease for so long leads no more. */
-const renewDeadlineMs = 10_000;
 const instanceLabel = "apps.kruise.io/cloneset-instance-id";
 
 interface SeenClaim {
@@ -34,23 +33,14 @@ export class Claims {
   readonly #deleted = new Map<string, number>();
   /** Names of pods of which the deletion of a claim was refused, and when last. */
   readonly #refused = new Map<string, number>();
-  /** Who holds each lease and has renewed it when, and since when all of them are led as they are. */
-  readonly #holders = new Map<string, { readonly holder: string; readonly renewedAt: number }>();
-  #ledSince = 0;
+  readonly #leads: Pick<Leads, "since">;
 
-  constructor(cluster: ObservedCluster, seen: Seen) {
+  constructor(cluster: ObservedCluster, seen: Seen, leads: Pick<Leads, "since">) {
     this.#cluster = cluster;
     this.#seen = seen;
+    this.#leads = leads;
     const { cluster: stored } = cluster.server;
     stored.subscribe(resource, (change) => this.#claimChanged(change));
-    stored.subscribe("leases.coordination.k8s.io", ({ object }) => {
-      const holder = textAt(object, "spec", "holderIdentity");
-      const before = this.#holders.get(keyOf(object));
-      const now = cluster.clock.monotonic();
-      this.#holders.set(keyOf(object), { holder, renewedAt: now });
-      // Who renews it too late has given up meanwhile, and begins anew.
-      if (before?.holder !== holder || now - before.renewedAt >= renewDeadlineMs) this.#ledSince = now;
-    });
   }
 
   readonly rule = (write: SeenWrite): string[] => {
@@ -93,7 +83,7 @@ export class Claims {
       const pod = this.#podOf(alive);
       if (endedAt !== undefined || pod?.isGone !== true) return [];
       const deletedAt = this.#deletedWithClaims(pod);
-      return deletedAt !== undefined && deletedAt > this.#ledSince
+      return deletedAt !== undefined && deletedAt > this.#leads.since
         ? [`claim ${keyOf(alive)} is left of a pod that its CloneSet has deleted`]
         : [];
     });

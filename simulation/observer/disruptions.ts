@@ -21,10 +21,11 @@ const specifiedLabel = "apps.kruise.io/specified-delete";
 const revisionLabel = "controller-revision-hash";
 
 export const disruptions: Rule = (write) => {
-  const { pod, seen, now, staleMs, verb, resource } = write;
+  const { pod, seen, now, verb, resource } = write;
   const owner = pod && seen.owner(pod.owner);
   if (!isByController(write) || pod === undefined || owner === undefined || owner.isGone) return [];
   if (pod.isAside) return [];
+  const staleMs = write.staleMs + askedMs(write);
   const states = seen.recent(owner, staleMs);
   // Its node may have told of it by then.
   const isNew = verb === "create" && resource === "pods";
@@ -32,7 +33,7 @@ export const disruptions: Rule = (write) => {
     ...beyondPartition(owner, pod, states, isNew, now - staleMs),
     ...tooEarly(owner, pod),
     ...inService(owner, pod),
-    ...(isNew ? tooMany(owner, states) : []),
+    ...(isNew ? tooMany(write, owner, states) : []),
     ...(isNew ? beyondSurge(write, owner, pod, states) : []),
   ];
   if (pod.before === undefined || !isServing(pod.before) || (!pod.isGone && isServing(pod.now))) return wrong;
@@ -41,7 +42,7 @@ export const disruptions: Rule = (write) => {
   pod.wentAt = Number.NEGATIVE_INFINITY;
   pod.closedAt = write.now;
   if (isUnwanted(pod, states)) return wrong;
-  wrong.push(...beyondBudget(write, owner, pod, states));
+  wrong.push(...beyondBudget({ ...write, staleMs }, owner, pod, states));
   const isChosen = isSurplus(owner, pod, states, write.now - staleMs) || isMarked(pod.before, states);
   if (!isChosen && states.every((state) => owner.kind.isPaused(state)))
     wrong.push(`${owner.name} is paused, and ${pod.now.metadata.name} was taken out of service`);
@@ -73,8 +74,23 @@ export function isByController({ userAgent }: SeenWrite): boolean {
   return userAgent.startsWith("replica-");
 }
 
+/** How long the webhook of budgets may keep a deletion: four attempts, about 500 ms apart (spec protection A4, rule 15). */
+function askedMs({ cluster, verb, namespace }: SeenWrite): number {
+  const isBudgeted =
+    verb === "delete" && cluster.objects("podunavailablebudgets.policy.kruise.io", namespace).length > 0;
+  return isBudgeted ? 2_250 : 0;
+}
+
+/** What a lead had sent before it ended may come within this time after the next one has begun: nothing is promised of that. */
+const sentBeforeMs = 5_000;
+
 /** A pod was created beyond the replicas and what an update may make beside them. */
-function tooMany({ kind, name, pods }: SeenOwner, states: readonly StoredObject[]): string[] {
+function tooMany(
+  { now: today, ledSince }: SeenWrite,
+  { kind, name, pods }: SeenOwner,
+  states: readonly StoredObject[],
+): string[] {
+  if (today - ledSince < sentBeforeMs) return [];
   // A StatefulSet's new ordinals do not wait for those that it no longer has.
   if (!states.every((state) => textAt(state, "kind") === "CloneSet")) return [];
   const active = [...pods.values()].filter(({ now, isGone }) => !isGone && isActive(now)).length;

@@ -12,6 +12,7 @@ import { injection } from "./injection.ts";
 import { Insistence } from "./insistence.ts";
 import { jobs } from "./jobs.ts";
 import { leadership } from "./leadership.ts";
+import { Leads } from "./leads.ts";
 import type { ObservedCluster } from "./observed.ts";
 import { ordered } from "./ordered.ts";
 import { looks, pulls, theirs } from "./pulls.ts";
@@ -52,7 +53,8 @@ export class Observer {
   constructor(cluster: ObservedCluster, staleMsAt: (now: number) => number) {
     this.#cluster = cluster;
     const seen = new Seen(cluster);
-    this.#claims = new Claims(cluster, seen);
+    const leads = new Leads(cluster);
+    this.#claims = new Claims(cluster, seen, leads);
     const all = { ...rules, claims: this.#claims.rule, insistence: this.#insistence.rule };
     const { server, clock } = cluster;
     const agentPulls = new AgentPulls(cluster, (text) => this.violation("agents", text));
@@ -74,6 +76,7 @@ export class Observer {
         cluster,
         seen,
         agentPulls,
+        ledSince: leads.since,
         pod,
         now,
         staleMs: staleMsAt(now),

@@ -12,6 +12,8 @@ export interface SeenWrite extends StoredWrite {
   readonly pod: SeenPod | undefined;
   /** Milliseconds after the beginning. */
   readonly now: number;
+  /** Since when all shards are led as they are; milliseconds after the beginning. */
+  readonly ledSince: number;
   /** So much may have passed since the controllers heard of what is stored. */
   readonly staleMs: number;
   /** When somebody last made up a status; milliseconds after the beginning. */
