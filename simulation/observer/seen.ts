@@ -105,10 +105,13 @@ export class Seen {
     return [object];
   }
 
-  /** Pods of a namespace that went for good since then, or are on their way. */
+  /** Pods of a namespace that went for good since then, or are on their way, whoever has deleted them. */
   gone(namespace: string, since: number): StoredObject[] {
     return [...this.#pods.values()]
-      .filter(({ now, isGone, outSince }) => (isGone || !isActive(now)) && (outSince ?? since) >= since)
+      .filter(
+        ({ now, isGone, outSince = since, closedAt }) =>
+          (isGone || !isActive(now)) && Math.max(outSince, closedAt) >= since,
+      )
       .map(({ now }) => now)
       .filter(({ metadata }) => metadata.namespace === namespace);
   }
