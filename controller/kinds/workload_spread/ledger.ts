@@ -115,8 +115,17 @@ class Row {
     return !isClosed(this.#stored) && this.#room !== 0;
   }
 
+  /** It has more pods than it may. */
+  get isOver(): boolean {
+    return this.cap !== undefined && this.#taken > this.cap;
+  }
+
+  get #taken(): number {
+    return taken(this.replicas, this.creating.size, this.deleting.size);
+  }
+
   get #room(): number {
-    return roomIn(this.cap, taken(this.replicas, this.creating.size, this.deleting.size));
+    return roomIn(this.cap, this.#taken);
   }
 
   status(): WorkloadSpreadSubsetStatus {
@@ -173,7 +182,9 @@ const REFRESH_MS = 15_000;
 /** The subset that takes the pod. */
 function created(rows: readonly Row[], key: string, now: number): string | undefined {
   const asked = rows.find(({ creating }) => creating.has(key));
-  if (asked !== undefined) return askedAgain(asked, key, now);
+  if (asked?.isOver === false) return askedAgain(asked, key, now);
+  // Its place was taken away with a lower cap, and it is not there yet.
+  if (asked?.creating.delete(key)) asked.isChanged = true;
   const former = rows.find(({ deleting }) => deleting.has(key));
   const row = former?.isOpen === true ? former : rows.find(({ isOpen }) => isOpen);
   if (row === undefined || row.cap === undefined) return row?.name;

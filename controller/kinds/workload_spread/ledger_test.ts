@@ -68,6 +68,14 @@ t.test("a creation that is tried again after a while is waited for anew", async 
   ]);
 });
 
+t.test("a creation whose place went with a lower cap before it came is placed anew", async (t) => {
+  const full = all(spreadOf([2, undefined]), [creation("p"), creation("q")]).spread;
+  const lowered = { ...full, spec: spreadOf([1, undefined]).spec };
+  const { subsets, rows } = all(lowered, [creation("q"), creation("p")]);
+  t.strictSame(subsets, ["b", "a"]);
+  t.strictSame(rows?.[0]?.creatingPods, { p: at });
+});
+
 t.test("a deletion gives its place back once, and the replacement takes it", async (t) => {
   const full = { name: "a", replicas: 2, missingReplicas: 0 };
   const open = { name: "b", replicas: 3, missingReplicas: -1 };
