@@ -12,7 +12,7 @@ const over = ["Succeeded", "Failed"];
 const savedMs = 200;
 /** Who was given up as it came back hears of it within this time. */
 const heardMs = 2_000;
-/** By whoever waits for an agent. Spec: images 2. */
+/** By whoever waits for an agent. Spec: images N4, rule 5. */
 const givenUp = ["node has not responded for a long time", "pulling exceeds the activeDeadlineSeconds"];
 
 /** One order to pull: a newer version is another one. */

@@ -16,15 +16,10 @@ function annotationOf({ scheduledSince }: CronJobPlan): KindEffect[] {
 
 /** What a pass comes to, but for its events. */
 export function cronJobResult(job: AdvancedCronJob, plan: CronJobPlan): Result {
+  const { status, requeueAfterMs } = plan;
   const effects = [...annotationOf(plan), ...writesOf(job, plan)];
   // The status remembers the last run: one that comes late would have later ones run again.
-  return {
-    status: plan.status,
-    exactStatus: true,
-    effects,
-    settled: true,
-    requeueAfterMs: plan.requeueAfterMs,
-  };
+  return { status, exactStatus: true, effects, settled: true, requeueAfterMs };
 }
 
 export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {

@@ -182,9 +182,12 @@ const REFRESH_MS = 15_000;
 /** The subset that takes the pod. */
 function created(rows: readonly Row[], key: string, now: number): string | undefined {
   const asked = rows.find(({ creating }) => creating.has(key));
-  if (asked?.isOver === false) return askedAgain(asked, key, now);
-  // Its place was taken away with a lower cap, and it is not there yet.
-  if (asked?.creating.delete(key)) asked.isChanged = true;
+  if (asked !== undefined) {
+    if (!asked.isOver) return askedAgain(asked, key, now);
+    // Its place was taken away with a lower cap, and it is not there yet.
+    asked.creating.delete(key);
+    asked.isChanged = true;
+  }
   const former = rows.find(({ deleting }) => deleting.has(key));
   const row = former?.isOpen === true ? former : rows.find(({ isOpen }) => isOpen);
   if (row === undefined || row.cap === undefined) return row?.name;
